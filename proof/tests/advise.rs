@@ -477,6 +477,15 @@ fn a_volume_in_use_is_replaced_by_its_vendor_in_its_region() {
         addresses.all(|address| address.contains("region=eu-west-1")),
         "{ireland}"
     );
+    // The story: where --region named Ireland, and not the address, it did that again.
+    let named = advised("gp2:500GiB@m5.large --region eu-west-1");
+    let moves = named["migration"]["moves"].as_array().expect("a list");
+    let mut addresses = moves.iter().filter_map(|one| one["address"].as_str());
+    assert!(!moves.is_empty());
+    assert!(
+        addresses.all(|address| !address.starts_with("gp2:500GiB")),
+        "{named}"
+    );
 }
 
 /// The story: `--vendor aws,aws` listed each volume twice, the first one as the next in price.

@@ -408,6 +408,8 @@ fn a_note_is_shown_everywhere_and_obeyed_nowhere() {
     lab.refused(["note", "k3f", " "], &["--delete"]);
     // The story: the tag was given before the note was refused, and a tag that was given and taken stayed.
     lab.refused(["note", "k3f", " ", "--tag", "half"], &["--delete"]);
+    let long = "x".repeat(16 << 10);
+    lab.refused(["note", "k3f", &long, "--tag", "half"], &["16384 bytes"]);
     lab.refused(["show", "tag:half"], &["has the tag"]);
     lab.refused(
         ["note", "k3f", "--tag", "a", "--untag", "a"],

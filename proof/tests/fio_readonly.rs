@@ -66,6 +66,30 @@ fn a_file_does_not_grow_where_none_may_be_made() {
     }
 }
 
+/// The file that one job must not make refused the whole run; with fio, that job fails and the others
+/// run.
+#[test]
+fn a_job_that_may_not_make_its_file_fails_alone() {
+    let lab = Lab::new();
+    let line = [
+        "--output-format=json",
+        "--name=a",
+        "--filename=none",
+        "--size=64k",
+        "--allow_file_create=0",
+        "--name=b",
+        "--filename=made",
+        "--size=64k",
+    ];
+    let run = ours(&lab, &line);
+    assert_eq!(run.code, Some(1), "{}", run.err);
+    assert!(run.err.contains("none is not there"), "{}", run.err);
+    let result: serde_json::Value = serde_json::from_str(&run.out).expect("JSON");
+    let moved = [0, 1].map(|job| result["jobs"][job]["read"]["io_bytes"].as_u64());
+    assert_eq!(moved, [Some(0), Some(64 << 10)]);
+    assert!(!lab.path().join("none").exists());
+}
+
 #[test]
 fn no_file_is_made() {
     let lab = Lab::new();

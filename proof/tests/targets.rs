@@ -370,6 +370,35 @@ fn a_bare_file_name_gives_up_the_file_that_lies_here() {
     }
 }
 
+/// The story: fio, and Vdbench without its format, made a file of blocklab's longer and only read it. Its
+/// mark still held the old size, so that every later command refused the file as one that "other data was
+/// copied over".
+#[test]
+fn a_file_that_is_made_longer_may_still_be_overwritten() {
+    for tool in ["fio", "vdbench"] {
+        let stand = Stand::new();
+        let path = stand.disk().join("grown");
+        for size in ["64k", "1m"] {
+            let lun = format!("sd=s,lun={},size={size}", text(&path));
+            let runs = "wd=w,sd=s,rdpct=100,xfersize=4k\nrd=r,wd=w,iorate=10,elapsed=2,interval=1";
+            stand
+                .lab
+                .write("parm", format!("formatsds=no\n{lun}\n{runs}\n"));
+            let line = match tool {
+                "fio" => format!(
+                    "fio --no-save --name=a --rw=read --size={size} --filename={}",
+                    text(&path)
+                ),
+                _ => "vdbench --no-save -f parm -o out".to_owned(),
+            };
+            let said = stand.lab.blocklab(line.split(' '));
+            assert_eq!(said.code, Some(0), "{line}: {}", said.err);
+        }
+        let ran = stand.run(WRITE, &["--target", text(&path)]);
+        assert_eq!(ran.code, Some(0), "{tool}: {}", ran.err);
+    }
+}
+
 /// Who may not open a device was told "Permission denied", and not what would work.
 #[test]
 fn a_device_that_may_not_be_opened_is_reported_with_what_would_work() {

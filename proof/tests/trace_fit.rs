@@ -58,6 +58,35 @@ fn a_stripe_has_as_much_as_its_smallest_volume_allows() {
     }
 }
 
+/// The story: a volume whose credits were spent before a trace began "fits until 00:00:00 (credits)".
+#[test]
+fn a_volume_without_credits_fits_until_no_time() {
+    let lab = Lab::new();
+    let operations: Vec<String> = (0..8000_u64)
+        .map(|index| {
+            let offset = index * 7919 % 100_000 * 4096;
+            format!("{},R,{offset},4096\n", index * 2500)
+        })
+        .collect();
+    lab.write("steady.csv", operations.concat());
+    let columns = "--columns=time=1:us,op=2,offset=3,length=4";
+    let spent = "gp2:10GiB,credits=0%";
+    let words = [
+        "trace",
+        "fit",
+        "steady.csv",
+        columns,
+        "--no-search",
+        "--json",
+    ];
+    let words = words
+        .into_iter()
+        .chain(["--on", spent, "--on", "gp2:10GiB"]);
+    let fit = json(&good(lab.blocklab(words)));
+    let verdicts = [0, 1].map(|place| fit["answers"][place]["verdict"].clone());
+    assert_eq!(verdicts, ["does_not_fit", "fits"], "{fit}");
+}
+
 /// The story: for `--on gp2`, whose rate grows with its size, "no provision found: its rates are not for sale
 /// by themselves", and for `gp2:1TiB`, the same volume, a larger one was found.
 #[test]

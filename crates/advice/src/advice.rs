@@ -367,7 +367,8 @@ fn relaxed(
         };
         terms.push((Reason::PreviousGeneration, older));
     }
-    // Without an answer nothing is known of what costs more than the last that the search kept.
+    // The search kept the `KEPT` cheapest candidates: where none of them is the answer, it has not seen
+    // what costs more than the last of them.
     let end = ranked
         .get(KEPT - 1)
         .map_or(price, |last| last.price().min(price));

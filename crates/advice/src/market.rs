@@ -202,7 +202,9 @@ impl<'c> Market<'c> {
         let tightest = missed.max_by(|a, b| a.used().total_cmp(&b.used()))?;
         // These by their name alone: `EBS IOPS is not enough` needs no direction and no "(baseline)".
         let limiter = match tightest.limit?.kind {
-            LimitKind::Rate { limiter, .. } | LimitKind::Baseline { limiter } => limiter,
+            LimitKind::Rate { limiter, .. }
+            | LimitKind::Baseline { limiter }
+            | LimitKind::Burst { limiter } => limiter,
             other => other.to_string(),
         };
         Some(Held::Limit(limiter))

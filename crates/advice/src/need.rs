@@ -269,14 +269,18 @@ impl Need {
         let mut found: Vec<Margin> = Vec::new();
         for load in loads {
             for grant in grants(spec, *load).into_iter().flatten() {
-                let lasts = self.outlasted_by(spec, *load, needs / each, &grant);
-                let has = if lasts { grant.burst_iops } else { grant.iops } * each;
+                let (name, iops) = if self.outlasted_by(spec, *load, needs / each, &grant) {
+                    (grant.burst_name, grant.burst_iops)
+                } else {
+                    (grant.name, grant.iops)
+                };
+                let has = iops * each;
                 let known = found
                     .iter_mut()
-                    .find(|known| known.limit.as_ref() == Some(&grant.name));
+                    .find(|known| known.limit.as_ref() == Some(&name));
                 match known {
                     Some(known) => known.has = known.has.map(|other| other.min(has)),
-                    None => found.push(margin(Some(grant.name), Some(has))),
+                    None => found.push(margin(Some(name), Some(has))),
                 }
             }
         }

@@ -175,8 +175,8 @@ impl Walk<'_> {
             let offered = Rc::clone(&of_class[&host.class]);
             match per_month(host, self.question) {
                 // The machines that follow cost at least as much.
-                Some(month) if month >= self.bound() => break,
-                Some(month) => self.visit_volumes(machine, host, month, &offered),
+                Some(price) if price >= self.bound() => break,
+                Some(price) => self.visit_volumes(machine, host, price, &offered),
                 None => self.note_unpriced(machine, host, &offered),
             }
             if !self.question.durable {
@@ -205,15 +205,15 @@ impl Walk<'_> {
     }
 
     /// Takes the volumes that meet the need on a machine, the cheapest first. `machine` is the index
-    /// of the host in the market.
-    fn visit_volumes(&mut self, machine: usize, host: &Host, month: f64, offered: &[Offered]) {
+    /// of the host in the market, `host_price` what it costs a month.
+    fn visit_volumes(&mut self, machine: usize, host: &Host, host_price: f64, offered: &[Offered]) {
         let mut known = Known::new();
         for one in offered {
             // Offers are ranked by price, and those without one come last.
-            let Some(volumes) = one.per_month() else {
+            let Some(price) = one.per_month() else {
                 break;
             };
-            if month + volumes >= self.bound() {
+            if host_price + price >= self.bound() {
                 break;
             }
             let held = self.holds_back(machine, one, &mut known);

@@ -223,6 +223,28 @@ fn what_burst_credits_carry_is_not_too_much_by_itself() {
     assert_eq!(impossible.alone, [Wanted::Capacity]);
 }
 
+/// The story: where burst credits counted, the rate of the burst was shown as that of the baseline: "sc1:
+/// throughput credits (baseline), 94.4 MB/s of 208.2 MB/s", of which 31 are the baseline.
+#[test]
+fn a_burst_that_counts_is_named_as_a_burst() {
+    let mut need: Need = "2TiB,90MiB/s".parse().expect("a need");
+    let resolved = resolve_text("sc1:2367GiB", &CATALOG).expect("a volume");
+    let limits = |need: &Need| -> Vec<String> {
+        let margins = need.margins(&resolved.spec).into_iter();
+        margins
+            .filter_map(|margin| margin.limit.map(|limit| limit.to_string()))
+            .collect()
+    };
+    assert!(limits(&need).contains(&"sc1: throughput credits (baseline)".to_owned()));
+    need.lasts = Some(Nanos::from_secs(12 * 3600));
+    let counted = limits(&need);
+    assert!(
+        counted.contains(&"sc1: throughput credits (burst)".to_owned()),
+        "{counted:?}"
+    );
+    assert!(!counted.contains(&"sc1: throughput credits (baseline)".to_owned()));
+}
+
 /// The story: with up to eight volumes, those of a few types in every number were all that one search
 /// keeps, so the answer lacked st1, which it named for one volume.
 #[test]

@@ -201,7 +201,8 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// The cells of depth 1 whose rate is below this share of what the caps allow.
+/// The cells of depth 1 whose rate is below this share of what the caps allow, and was not limited by a
+/// processor.
 fn points_below(share: f64, cells: &[&Cell], caps: &Caps) -> Vec<Point> {
     let alone = cells
         .iter()

@@ -159,8 +159,8 @@ pub struct Bucket {
     pub name: String,
     /// Operations of this load a second that it allows for ever.
     pub sustains_iops: f64,
-    /// Seconds that what it holds at first lasts at the rate that is asked for, where no other limit
-    /// holds the load back; `None`: for ever.
+    /// Seconds that what it holds at first lasts at the rate that is asked for, or at that of its burst
+    /// where this is less, and where no other limit holds the load back; `None`: for ever.
     pub lasts_s: Option<f64>,
 }
 
@@ -279,6 +279,15 @@ mod tests {
         );
         let half = endure("gp2:100GiB,credits=50%", "600 IOPS, 16KiB, 30%write");
         assert_eq!(half.buckets[0].lasts_s, Some(9000.0));
+    }
+
+    /// The story: at a load beyond the burst, credits were said to last 11 min 41 s below a course of
+    /// 33 min 20 s: no more than the burst can be spent.
+    #[test]
+    fn credits_are_not_spent_faster_than_the_burst() {
+        let endured = endure("gp2:100GiB", "8000iops,16KiB");
+        assert_eq!(endured.phases[1].begins_s, 2000.0);
+        assert_eq!(endured.buckets[0].lasts_s, Some(2000.0));
     }
 
     /// P10: 1,000 operations a second of 256 KiB are 262 MB/s: the byte cap of the burst binds first,

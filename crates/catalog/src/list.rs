@@ -62,7 +62,8 @@ pub struct Listed {
 }
 
 impl Catalog {
-    /// The instance types that pass a filter, by family and then by size.
+    /// The instance types that pass a filter, by family and then by size. Those of Azure, whose names do not
+    /// begin with a family, are in the order of their names.
     pub fn list(&self, filter: &Filter) -> Vec<Listed> {
         let wanted = filter.family.as_deref();
         // The first part of a name is its family: of `i3.xlarge`, and of `gcp/n1-standard-8`.

@@ -168,7 +168,7 @@ pub fn describe(text: &str, catalog: &Catalog) -> Result<Sheet, Error> {
     }
     let resolved = resolve(&address, catalog).map_err(|error| error.echoing(text))?;
     let mut sheet = Sheet::from_resolved(&resolved);
-    // What is bought follows from both, so an amount rests on them as well.
+    // IOPS and size are what is paid for, so the cost rests on what was assumed of them, too.
     let of_cost = assumed
         .iter()
         .cloned()

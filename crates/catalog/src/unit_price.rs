@@ -276,14 +276,14 @@ pub fn price(name: &str, bought: &[Bought], output: Option<&Output>) -> Priced {
         return priced;
     }
     let is_partial = bought.iter().any(|one| one.sheet.cost.is_partial);
-    if let Some(month) = total(&priced.costs).filter(|_| !is_partial) {
-        priced.usd_per_month = Some(month);
-        priced.usd_per_hour = Some(month / HOURS_PER_MONTH);
+    if let Some(usd_per_month) = total(&priced.costs).filter(|_| !is_partial) {
+        priced.usd_per_month = Some(usd_per_month);
+        priced.usd_per_hour = Some(usd_per_month / HOURS_PER_MONTH);
         let promised = match bought {
             [one] => one.promised(),
             _ => Output::default(),
         };
-        priced.units = units(month, bought, output.unwrap_or(&promised));
+        priced.units = units(usd_per_month, bought, output.unwrap_or(&promised));
     }
     priced
 }
@@ -349,15 +349,15 @@ fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {
 }
 
 /// The price of each unit that a bill can be divided by.
-fn units(month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
+fn units(usd_per_month: f64, bought: &[Bought], output: &Output) -> Vec<UnitPrice> {
     // Added up from 0.0: the sum of no price would be -0.0. Several volumes share the operations evenly.
     let costs = bought.iter().flat_map(|one| &one.sheet.costs);
     let by_use = costs.filter_map(Cost::usd_per_million_operations);
     let by_use = by_use.fold(0.0, |sum, usd| sum + usd) / bought.len() as f64;
     let unit = |unit: Unit, delivered: f64, by: &str| {
         let paid_usd = match unit.paid_for() {
-            PaidFor::Month => month,
-            PaidFor::Hour => month / HOURS_PER_MONTH,
+            PaidFor::Month => usd_per_month,
+            PaidFor::Hour => usd_per_month / HOURS_PER_MONTH,
         };
         // A bill by use depends on the number of operations, so only their price can hold it.
         let by_use_usd = if unit == Unit::MillionIo { by_use } else { 0.0 };

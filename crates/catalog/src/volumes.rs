@@ -156,7 +156,8 @@ fn as_itself<'k>(
     Ok((draft, terms.limits))
 }
 
-/// The engine by which the limits of a type go, where they do.
+/// The database engine on which the limits of a type depend: the one in the address, else the first
+/// known one as an assumption; `None` where they depend on none.
 fn engine(
     catalog: &Catalog,
     kind: &Kind,

@@ -62,13 +62,14 @@ fn head(
     )
 }
 
+/// The report in the layouts of versions 8 and 9.
 fn newer(record: &Record, settings: &Settings, facts: &RunFacts, rows: &[Row]) -> String {
     let home = "Crystal Dew World: https://crystalmark.info/";
     let mut text = head(record, settings, facts, WIDTH, home);
     for mix in &settings.mixes {
-        text.push_str(&match mix_title(*mix) {
-            "Mix" => format!("[Mix] Read {}%/Write {}%\n", mix.read, mix.write),
-            title => format!("[{title}]\n"),
+        text.push_str(&match mix.read {
+            0 | 100 => format!("[{}]\n", mix_title(*mix)),
+            read => format!("[Mix] Read {read}%/Write {}%\n", mix.write),
         });
         for row in rows.iter().filter(|row| row.mix == *mix) {
             text.push_str(&newer_row(row));
@@ -79,6 +80,7 @@ fn newer(record: &Record, settings: &Settings, facts: &RunFacts, rows: &[Row]) -
     text
 }
 
+/// `  SEQ    1MiB (Q=  8, T= 1):  4194.304 MB/s [   4000.0 IOPS] <    52.30 us>`.
 fn newer_row(row: &Row) -> String {
     let test = row.test;
     let (number, unit) = test.size();

@@ -19,7 +19,7 @@ use blocklab_advice::{
     Advice, Finalist, Market, Migration, Need, Question, Simulated, advise as advice, migration,
     promised,
 };
-use blocklab_catalog::{Catalog, HOURS_PER_MONTH, Host, Resolved, resolve_text};
+use blocklab_catalog::{Catalog, HOURS_PER_MONTH, Host, Resolved, resolve, resolve_text};
 use blocklab_console::{listen, place, status, terminal};
 use blocklab_report::document::Form;
 use blocklab_report::live::Screen;
@@ -82,7 +82,10 @@ pub fn advise(args: &AdviseArgs, store: &Store) -> Result<ExitCode> {
     };
     let answer = Advice {
         migration: match &current {
-            Some(current) => Some(replacements(&question, current, in_use, &catalog)?),
+            Some(current) => {
+                let current = in_named_region(current, &question, &catalog)?;
+                Some(replacements(&question, &current, in_use, &catalog)?)
+            }
             None => None,
         },
         ..answer
@@ -115,8 +118,9 @@ fn replacements(
     let mut found = migration(&market(catalog, question)?, question, current);
     // The discount is on the machine in use as well, whose list price is in its costs.
     let host = host_in_use(question, in_use, catalog);
-    if let (Some(month), Some(hour)) = (&mut found.per_month, host.and_then(|host| host.per_hour)) {
-        *month -= hour * HOURS_PER_MONTH * question.discount;
+    if let (Some(total), Some(hourly)) = (&mut found.per_month, host.and_then(|host| host.per_hour))
+    {
+        *total -= hourly * HOURS_PER_MONTH * question.discount;
     }
     let now = found.per_month;
     found.moves.retain(|one| {
@@ -145,6 +149,29 @@ fn resolved_in_use(text: &str, catalog: &Catalog) -> Result<Resolved> {
         Address::Sold(_) => Ok(resolved),
         Address::File(_) => bail!("--migrate: a device that is described by hand is not sold"),
     }
+}
+
+/// The volume in use with the prices of the region that `--region` or `--place` names for its vendor: at
+/// those of another one, it would save something by itself. Its own address may have the region.
+fn in_named_region(current: &Resolved, question: &Question, catalog: &Catalog) -> Result<Resolved> {
+    let Address::Sold(offer) = &current.address else {
+        return Ok(current.clone());
+    };
+    let vendor = question::vendor_of(offer, catalog);
+    let named = question
+        .sellers
+        .iter()
+        .find(|seller| seller.is_named && seller.vendor == vendor)
+        .filter(|_| offer.region.is_none());
+    let Some(seller) = named else {
+        return Ok(current.clone());
+    };
+    let address = Address::Sold(Offer {
+        region: Some(seller.region.clone()),
+        ..offer.clone()
+    });
+    resolve(&address, catalog)
+        .map_err(|error| anyhow!("--migrate: cannot use this address:\n{error}"))
 }
 
 /// The need of a stored run, a trace or a volume in use; `--need` replaces parts of it.

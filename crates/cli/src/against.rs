@@ -46,10 +46,10 @@ pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<Exi
             let text = views::against_history(&against).print(form);
             let answers = match form {
                 Form::Html => {
-                    gate::print_aside(gate.as_ref());
+                    gate::print_aside(gate.as_ref(), &[]);
                     String::new()
                 }
-                form => gate::words(gate.as_ref(), form),
+                form => gate::words(gate.as_ref(), &[], form),
             };
             terminal::print_styled(format!("{text}{answers}"))?;
         }

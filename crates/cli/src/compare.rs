@@ -121,11 +121,11 @@ fn show(
     match args.form.output() {
         Output::Json => terminal::print_styled(json::comparison(&all, comparison, gate)),
         Output::Document(_) if is_page_printed => {
-            gate::print_aside(gate);
+            gate::print_aside(gate, &[]);
             Ok(())
         }
         Output::Document(Form::Html) => {
-            gate::print_aside(gate);
+            gate::print_aside(gate, &[]);
             terminal::print_data(page())
         }
         Output::Document(form) => {
@@ -134,7 +134,7 @@ fn show(
                 Some(path) if form != Form::Markdown => format!("\nReport  {}\n", path.display()),
                 _ => String::new(),
             };
-            let gate = gate::words(gate, form);
+            let gate = gate::words(gate, &[], form);
             terminal::print_styled(format!("{words}{written}{gate}"))
         }
     }

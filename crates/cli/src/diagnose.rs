@@ -58,7 +58,7 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
     let answers = gates.iter().filter_map(|(_, gate)| gate.as_ref());
     let worst = answers.max_by_key(|gate| gate.answer);
     if args.html.as_deref() == Some(Path::new("-")) {
-        gate::print_aside(worst)
+        gate::print_aside(worst, &[])
     } else {
         terminal::print_styled(match (&pages[..], args.form.output() == Output::Json) {
             ([only], _) => only.clone(),
@@ -126,14 +126,14 @@ fn diagnose_run(
     let text = match args.form.output() {
         Output::Json => json::diagnosis(record, &diagnosis, gate.as_ref()),
         Output::Document(Form::Html) => {
-            gate::print_aside(gate.as_ref());
+            gate::print_aside(gate.as_ref(), &[]);
             blocklab_page::diagnosis(record, &diagnosis)
         }
         Output::Document(form) => {
             let words = views::diagnosis(record, &diagnosis).print(form);
             let file = args.html.as_ref();
             let page = file.map(|path| format!("\nReport  {}\n", path.display()));
-            words + &page.unwrap_or_default() + &gate::words(gate.as_ref(), form)
+            words + &page.unwrap_or_default() + &gate::words(gate.as_ref(), &[], form)
         }
     };
     Ok((text, gate))

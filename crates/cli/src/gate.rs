@@ -87,6 +87,7 @@ pub fn conclude(
 fn read(path: &Path) -> Result<Vec<Asked>> {
     let wrong = |why: String| anyhow!("cannot use the gates in {}: {why}", path.display());
     let bytes = read_input(path, LARGEST_SCRIPT).map_err(|error| wrong(error.to_string()))?;
-    let text = String::from_utf8(bytes).map_err(|_| wrong("it is no text".to_owned()))?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| wrong("it is no text in UTF-8: save it as UTF-8".to_owned()))?;
     asked_in(&text).map_err(wrong)
 }

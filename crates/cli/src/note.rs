@@ -17,6 +17,7 @@ pub fn note(args: &NoteArgs, store: &Store) -> Result<()> {
     if text.trim().is_empty() && !args.text.is_empty() {
         bail!("the note is empty; --delete deletes the present one");
     }
+    Store::check_note(text.trim())?;
     if let Some(tag) = args.tag.iter().find(|tag| args.untag.contains(tag)) {
         bail!("--tag and --untag both name {tag}");
     }

@@ -39,6 +39,9 @@ pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request
         limit: args.repeat_for,
     });
     let overrides = apply_overrides(args, &mut loaded, until)?;
+    if loaded.study.publication.systems.is_empty() {
+        refuse_unused(&args.target, &loaded.name, &loaded.study.plan)?;
+    }
     let Loaded { study, targets, .. } = loaded;
     let mut request = Request {
         overrides,
@@ -82,6 +85,20 @@ fn refuse_twice(targets: &[String]) -> Result<()> {
             };
             bail!("--target {target} is given twice: name each target once; {instead}");
         }
+    }
+    Ok(())
+}
+
+/// Refuses targets that no job would take, because each names its own: the run would be one of those.
+fn refuse_unused(targets: &[String], name: &str, plan: &Plan) -> Result<()> {
+    let mut jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    if let Some(target) = targets.first()
+        && jobs.all(|job| !job.targets.is_empty())
+    {
+        bail!(
+            "every job of {name} names its own targets, so --target {target} would have no effect: leave \
+             it out, or remove `targets` from the jobs that are to take it"
+        );
     }
     Ok(())
 }
@@ -290,7 +307,7 @@ fn from_text(name_or_path: &str, args: &RunArgs) -> Result<Loaded> {
             plan: parsed.plan,
             notes: parsed.notes,
             publication: parsed.publication,
-            // What a user's file says about the engine is a decision; in ours it is a default.
+            // The engine in a user's file is a decision; in a built-in study it is a default.
             may_replace_engine: built_in || !parsed.engine_given,
         },
         name,
@@ -405,7 +422,8 @@ fn source(study: &str) -> Result<(String, String, bool)> {
 }
 
 fn text_of(bytes: Vec<u8>) -> io::Result<String> {
-    String::from_utf8(bytes).map_err(|_| io::Error::other("it is no text"))
+    String::from_utf8(bytes)
+        .map_err(|_| io::Error::other("it is no text in UTF-8: save it as UTF-8"))
 }
 
 /// Whether a target was written where a study is expected: a disk, a directory, a model.
@@ -438,6 +456,23 @@ mod tests {
     use blocklab_workload::Case;
 
     use super::*;
+
+    /// The story: a study whose jobs all named their targets ran on those with --target, too, without a word.
+    #[test]
+    fn a_target_that_no_job_takes_is_refused() {
+        let own = |name: &str, targets: &[&str]| Job {
+            targets: targets.iter().map(|text| (*text).to_owned()).collect(),
+            ..Job::new(name)
+        };
+        let refused = |jobs: Vec<Job>, targets: &[String]| {
+            let plan = Plan::once("p", "", vec![Case::new("c", 0, jobs)]);
+            refuse_unused(targets, "s.toml", &plan).is_err()
+        };
+        let named = ["/data".to_owned()];
+        assert!(refused(vec![own("a", &["/one"])], &named));
+        assert!(!refused(vec![own("a", &["/one"])], &[]));
+        assert!(!refused(vec![own("a", &["/one"]), own("b", &[])], &named));
+    }
 
     /// The story: of the cases `a` and `a-b`, the first could not run alone.
     #[test]

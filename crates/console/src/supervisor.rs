@@ -88,6 +88,7 @@ fn learn_of_children() {
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
 }
 
+/// The end that reads and the end that writes.
 fn pipe(flags: PipeFlags) -> Result<(OwnedFd, OwnedFd)> {
     pipe_with(PipeFlags::CLOEXEC | flags).context("cannot make a pipe")
 }

@@ -200,7 +200,8 @@ pub struct Drain {
     pub name: LimitName,
     /// Operations of the load a second that it allows for ever.
     pub sustains_iops: f64,
-    /// How long what it holds at first lasts at the rate that is asked for; `None`: for ever.
+    /// How long what it holds at first lasts at the rate that is asked for, or at that of its burst where
+    /// this is less; `None`: for ever.
     pub lasts: Option<Nanos>,
 }
 
@@ -215,7 +216,7 @@ pub fn drains(spec: &DeviceSpec, load: Load, iops: f64) -> Result<Vec<Drain>, In
     let buckets =
         buckets.filter(|meter| matches!(meter.rate_name.kind, LimitKind::Baseline { .. }));
     let drains = buckets.map(|meter| Drain {
-        lasts: match meter.lasts(iops) {
+        lasts: match meter.lasts(iops.min(meter.ceiling)) {
             Some(seconds) => Some(Nanos::from_secs_f64(seconds)),
             // It is empty at the start.
             None if iops > meter.rate => Some(Nanos::ZERO),

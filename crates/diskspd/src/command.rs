@@ -100,6 +100,7 @@ fn hyphened(argument: &str) -> String {
     read.unwrap_or_else(|| argument.to_owned())
 }
 
+/// Sets the option of an argument in the draft.
 fn apply(draft: &mut Draft, argument: &str) -> Result<&'static Opt, Mistake> {
     let Some(option) = find(argument) else {
         let known = OPTIONS.iter().map(|option| option.name);
@@ -121,6 +122,7 @@ fn note(option: &Opt, argument: &str) -> Option<Note> {
     is_ignored.then(|| Note::new(NoteLevel::Ignored, argument, option.here))
 }
 
+/// What the whole command line requests, once all its options are in the draft.
 fn requested(draft: Draft, targets: &[String], options: &[&String]) -> Result<Requested, Mistake> {
     if draft.usage {
         return Ok(Requested::Usage);
@@ -195,6 +197,7 @@ fn twice(first: &str, second: &str) -> Mistake {
     Mistake::new(second, wrong)
 }
 
+/// With `-X`: the profile, and what the command line sets in it.
 fn overrides(draft: Draft, targets: &[String], options: &[&String]) -> Result<Overrides, Mistake> {
     const ALLOWED: [&str; 7] = ["-X", "-d", "-W", "-C", "-R", "-v", "-z"];
     let refused = options
@@ -266,6 +269,7 @@ impl Overrides {
     }
 }
 
+/// A profile of one time span, in which every target has the same options.
 fn profile(draft: Draft, targets: &[String]) -> Profile {
     let is_random = draft.random || draft.random_align.is_some();
     let all_or_none = if is_random { 100 } else { 0 };

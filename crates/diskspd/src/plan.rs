@@ -172,6 +172,8 @@ impl Planner<'_> {
         Ok(path)
     }
 
+    /// The pairs of a time span in which each thread works on one target, or all common threads on
+    /// every one.
     fn by_target(&self, span: &TimeSpan, paths: &[String]) -> Result<Vec<Paired>, Mistake> {
         let mut paired = Vec::new();
         let mut first = 0;
@@ -247,6 +249,7 @@ impl Planner<'_> {
         }
     }
 
+    /// What a thread works on; `number` is its own among those of the target.
     fn region(&self, target: &Target, number: u32) -> Region {
         let stride = target.thread_stride.saturating_mul(number.into());
         let offset = target.base.saturating_add(stride);

@@ -105,6 +105,7 @@ fn time_span(span: &TimeSpan) -> Vec<String> {
     lines.0
 }
 
+/// The lines about a target, in the words of this version.
 fn target_lines(span: &TimeSpan, target: &Target, layout: Layout) -> Vec<String> {
     let old = layout == Layout::V2_0_21a;
     let size: fn(u64) -> String = if old { |bytes| bytes.to_string() } else { kmgt };

@@ -162,6 +162,7 @@ fn refuse_unknown(element: &Element, names: &[&str]) -> Result<(), Mistake> {
     Err(Mistake::new(format!("<{}>", child.name), wrong))
 }
 
+/// Reads the elements that the fields name, and refuses every other one.
 fn read_fields<T>(to: &mut T, fields: &[Field<T>], element: &Element) -> Result<(), Mistake> {
     let names: Vec<&str> = fields
         .iter()
@@ -210,7 +211,7 @@ fn read_profile(element: &Element) -> Result<Profile, Mistake> {
     })
 }
 
-/// The elements without use here that request something.
+/// The elements without use here that request something, each with the reason.
 fn ignored(element: &Element) -> Vec<(&'static str, &'static str)> {
     let mut ignored = IGNORED.to_vec();
     ignored.retain(|(name, _)| {
@@ -500,6 +501,7 @@ fn read_distribution(target: &mut Target, element: &Element) -> Result<(), Mista
     Ok(())
 }
 
+/// The ranges of `<Distribution>`; `None` where it is not as DiskSpd writes it.
 fn distribution(outer: &Element) -> Option<Distribution> {
     let inner = outer.children.first()?;
     let absolute = match &*inner.name {

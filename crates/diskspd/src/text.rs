@@ -243,6 +243,7 @@ fn amounts(direction: &DirectionTotals, seconds: f64) -> String {
     )
 }
 
+/// The columns of a direction. `of_rate`: the standard deviation of its IOPS.
 fn figures(direction: &DirectionTotals, outcome: &Outcome<'_>, of_rate: Option<f64>) -> String {
     let requested = outcome.requested;
     let [mean, of_latency] = direction.moments_ms();
@@ -278,6 +279,7 @@ const QUANTILES: [(&str, f64); 15] = [
     ("max", 1.0),
 ];
 
+/// The table of percentiles of each target, if there are several, and of all together.
 fn latency_tables(outcome: &Outcome<'_>, layout: Layout) -> String {
     let mut text = String::new();
     let targets = &outcome.requested.targets;

@@ -20,7 +20,7 @@ pub(crate) fn new_page(bytes: &Page) -> Box<Page> {
     Box::new(*bytes)
 }
 
-/// The pieces of a range, none of which crosses a multiple of `unit`.
+/// Begin and length of the pieces of a range, none of which crosses a multiple of `unit`.
 pub(crate) fn pieces(offset: u64, len: u64, unit: u64) -> impl Iterator<Item = (u64, u64)> {
     let end = offset + len;
     let mut at = offset;

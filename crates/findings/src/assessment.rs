@@ -1,6 +1,7 @@
 //! What an assessment is made of, as data: figures with their intervals, rows, findings.
 
 use blocklab_record::{PERCENTILES, Percentiles, Unknown};
+use blocklab_stats::Histogram;
 use blocklab_workload::Direction;
 use serde::Serialize;
 
@@ -78,6 +79,10 @@ pub struct ResponseNs {
     /// Exact.
     pub max: u64,
 }
+
+/// A percentile from here on, in nanoseconds, says that a latency is as long or longer: the last bucket of
+/// a histogram counts all that is longer, too.
+pub const LONGEST_TOLD_NS: u64 = Histogram::lowest(Histogram::BUCKETS - 1);
 
 /// Operations that must lie beyond a quantile: with fewer, the next one changes it.
 const BEYOND: f64 = 10.0;

@@ -25,8 +25,8 @@ mod testing;
 
 pub use assess::assess;
 pub use assessment::{
-    Assessment, CaseRate, Confidence, Estimate, Evidence, Finding, OnlyJob, ResponseNs, Row,
-    RowDirection, Severity,
+    Assessment, CaseRate, Confidence, Estimate, Evidence, Finding, LONGEST_TOLD_NS, OnlyJob,
+    ResponseNs, Row, RowDirection, Severity,
 };
 pub use held::{NEAR, holding, is_held};
 pub use obstacle::{Obstacle, obstacle};

@@ -402,6 +402,7 @@ fn full_name(name: &str) -> Result<&str, Mistake> {
     Err(Mistake::here(&Place::COMMAND_LINE, message))
 }
 
+/// Adds an option of a job: to the job before it, to a new one for `--name`, or else to `[global]`.
 fn job_option(inputs: &mut Vec<Input>, name: &str, value: Option<String>) {
     let at = Place::COMMAND_LINE;
     if name == "name" || !matches!(inputs.last(), Some(Input::Job(_))) {

@@ -106,11 +106,21 @@ pub(super) struct WorkingSet {
     /// Whether the files are filled until there is no more space, so that they are shorter than
     /// `space`, and only their making shows by how much.
     pub is_cut_short: bool,
+    /// The length of the shortest target when the job begins, where it may be beyond the end of the
+    /// parts.
+    pub shortest: Option<u64>,
+    /// Whether each part is shorter than the smallest block, so that there is nothing to move.
+    pub holds_no_block: bool,
     /// Files that must be made.
     pub planned: Vec<Planned>,
 }
 
 impl WorkingSet {
+    /// Whether the parts of all targets are known to be equally long.
+    pub(super) const fn has_equal_parts(&self) -> bool {
+        self.size.is_some() || self.targets.len() == 1
+    }
+
     /// Bytes of each target.
     pub(super) fn bytes_per_target(&self) -> u64 {
         self.size
@@ -159,28 +169,72 @@ pub(super) fn working_set(
         None => size_of_each(spec, &paths, existing, offset)?,
     };
     let Some(size) = size.filter(|size| *size > 0) else {
-        return up_to_their_end(spec, paths, existing, offset);
+        return up_to_their_end(spec, rw, paths, &sizes, offset);
     };
-    let lengths = vec![end_of(spec, offset, size)?; paths.len()];
+    let space = size.saturating_mul(count);
+    check_space(spec, space)?;
+    let end = end_of(spec, offset, size)?;
+    let lengths = vec![end; paths.len()];
     let planned = planned(&spec.options, rw, &paths, &lengths);
+    let shortest = sizes.iter().map(|size| size.unwrap_or(0).max(end)).min();
+    let longest_part = shortest.map_or(size, |shortest| shortest - offset);
     Ok(WorkingSet {
         pass_limit: pass_limit(&spec.options),
-        space: size.saturating_mul(count),
+        space,
+        shortest,
+        holds_no_block: size < least_block(spec, rw)?,
         targets: paths,
         offset,
-        size: Some(size),
+        size: Some(whole_blocks(spec, rw, size, longest_part)?),
         planned,
         ..WorkingSet::default()
     })
 }
 
-/// The targets of a job to which nothing gives a size. `existing`: bytes that all of them have.
+/// A part of `size` bytes with the rest of its last block, which a job that goes straight on moves
+/// where its targets are so much longer. `longest`: bytes behind the part's begin.
+fn whole_blocks(spec: &Spec, rw: ReadWrite, size: u64, longest: u64) -> Result<u64, Mistake> {
+    let sizes = pattern::block_sizes(spec)?;
+    let block = pattern::largest_block(&sizes, rw);
+    let goes_straight = !rw.random && rw.gap == 0 && !(rw.reads && rw.writes);
+    let has_one_size = pattern::smallest_block(&sizes, rw) == block;
+    let is_whole_file = spec.options.zonemode == "none";
+    if !goes_straight || !has_one_size || !is_whole_file || size < block {
+        return Ok(size);
+    }
+    let rounded = size.checked_next_multiple_of(block);
+    Ok(rounded.filter(|bytes| *bytes <= longest).unwrap_or(size))
+}
+
+/// Fails a job whose targets hold less than its smallest block together.
+fn check_space(spec: &Spec, space: u64) -> Result<(), Fault> {
+    let smallest = pattern::block_sizes(spec)?.smallest().0;
+    if space >= smallest || engine::is_diskless(&spec.options) {
+        return Ok(());
+    }
+    let wrong = format!("blocksize is larger than data set range: {space} bytes < {smallest}");
+    Err(Fault::one_job(0, spec.mistake("bs", wrong)))
+}
+
+/// The smallest block that an operation of the job needs room for; 0 of an engine that moves none.
+fn least_block(spec: &Spec, rw: ReadWrite) -> Result<u64, Mistake> {
+    let engine = Engine::named(&spec.options.ioengine).unwrap_or(Engine::Null);
+    if engine.makes_names() || engine::is_diskless(&spec.options) {
+        return Ok(0);
+    }
+    Ok(pattern::smallest_block(&pattern::block_sizes(spec)?, rw))
+}
+
+/// The targets of a job to which nothing gives a size, up to their ends. `sizes`: bytes that each of
+/// them has. As in fio, those that hold no block behind the offset are left alone.
 fn up_to_their_end(
     spec: &Spec,
-    paths: Vec<String>,
-    existing: u64,
+    rw: ReadWrite,
+    mut paths: Vec<String>,
+    sizes: &[Option<u64>],
     offset: u64,
 ) -> Result<WorkingSet, Fault> {
+    let existing = (sizes.iter().copied().flatten()).fold(0, u64::saturating_add);
     let needs_size =
         !engine::is_diskless(&spec.options) && !paths.iter().all(|path| Target::is_model(path));
     if existing == 0 && needs_size {
@@ -195,8 +249,25 @@ fn up_to_their_end(
         );
         return Err(Fault::one_job(0, spec.mistake("bs", wrong)));
     }
+    let block = least_block(spec, rw)?;
+    let holds_block = |size: &Option<u64>| {
+        size.is_none_or(|size| !needs_size || size.saturating_sub(offset) >= block)
+    };
+    if !sizes.iter().any(holds_block) {
+        return Ok(WorkingSet {
+            holds_no_block: true,
+            space,
+            targets: paths,
+            offset,
+            ..WorkingSet::default()
+        });
+    }
+    let mut held = sizes.iter().map(holds_block);
+    paths.retain(|_| held.next().unwrap_or(true));
+    let held = sizes.iter().filter(|size| holds_block(size));
+    let existing = (held.copied().flatten()).fold(0, u64::saturating_add);
     Ok(WorkingSet {
-        space,
+        space: existing.saturating_sub(offset.saturating_mul(paths.len() as u64)),
         targets: paths,
         offset,
         ..WorkingSet::default()
@@ -575,6 +646,7 @@ fn split(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::CloneFacts;
     use crate::tests::planned;
 
     /// The story: a job that reads with `fill_device` was refused, without a `size` as one that names
@@ -656,6 +728,31 @@ mod tests {
         let mistake = planned(small).map(|_| ()).unwrap_err().to_string();
         assert!(mistake.contains("4095 < 4096"), "{mistake}");
         assert!(planned("[a]\nsize=4095\nbs=8k,1k\n").is_ok());
+    }
+
+    /// A job of several files, each shorter than a block, failed, and so did one that names such a
+    /// file besides others. fio leaves these files alone, and ends without an error where there are
+    /// no others; of less than a block in all of them it complains before it makes any.
+    #[test]
+    fn files_without_room_for_a_block_are_left_alone() {
+        let prepared = planned("[a]\nsize=65k\nbs=64k\nnrfiles=2\n[b]\nsize=1m\n");
+        let prepared = prepared.expect("both have files");
+        let ran: Vec<bool> = prepared.clones.iter().map(CloneFacts::is_run).collect();
+        assert_eq!(ran, [false, true]);
+        assert_eq!(prepared.failed().count(), 0);
+        assert_eq!(prepared.files.len(), 3);
+        let remark = "a: each of its files is shorter than a block, so nothing is moved";
+        assert_eq!(prepared.remarks, [remark]);
+
+        let small = planned("[a]\nfilesize=20k\nbs=64k\nnrfiles=3\n").expect("a plan");
+        let why = small.unfit[0].to_string();
+        assert!(why.contains("data set range: 61440 bytes < 65536"), "{why}");
+        assert!(small.files.is_empty());
+
+        let named = planned("[a]\nfilename=/full/empty:/dev/there\n").expect("a plan");
+        let job = &named.plan.cases[0].workload.jobs[0];
+        assert_eq!(job.targets, ["/dev/there"]);
+        assert_eq!(job.stop.bytes, Some(Bytes(1 << 30)));
     }
 
     /// An empty file below the directory refused the run, and a directory without files a job that

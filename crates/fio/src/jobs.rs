@@ -85,6 +85,7 @@ fn zones_to_bytes(options: &mut Options) {
     }
 }
 
+/// Sets the options of a section in a job.
 fn apply(spec: &mut Spec, settings: &[Setting]) -> Result<(), Mistake> {
     for setting in in_order(settings) {
         check_engine_option(spec, settings, setting)?;

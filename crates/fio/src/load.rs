@@ -170,18 +170,26 @@ fn outline(
     name: &str,
 ) -> Result<Job, Mistake> {
     let options = &spec.options;
-    let sizes = pattern::block_sizes(spec)?;
+    let size_draw = if options.bsrange.is_none() || pattern::has_split(options, rw) {
+        SizeDraw::Listed
+    } else if options.bs_unaligned {
+        SizeDraw::AnyByte
+    } else {
+        SizeDraw::Multiples
+    };
+    let given = pattern::block_sizes(spec)?;
+    let room = working_set.bytes_per_target();
+    let sizes = if working_set.has_equal_parts() {
+        pattern::fitting(given, size_draw, room)
+    } else {
+        given
+    };
+    let shifted = align(options.ba).filter(|_| pattern::shifts_blocks(options, &sizes));
     Ok(Job {
         pattern: pattern::pattern(spec, rw, &sizes, working_set.space)?,
         mix: pattern::mix(options, rw),
-        size_draw: if options.bsrange.is_none() || pattern::has_split(options, rw) {
-            SizeDraw::Listed
-        } else if options.bs_unaligned {
-            SizeDraw::AnyByte
-        } else {
-            SizeDraw::Multiples
-        },
-        align: align(options.ba).filter(|_| pattern::shifts_blocks(options, &sizes)),
+        size_draw,
+        align: shifted.or_else(|| pattern::own_multiples(options, rw, &sizes)),
         trim_first: rw.writes && rw.trims,
         sizes,
         ..Job::new(name)
@@ -277,6 +285,7 @@ fn order(spec: &Spec) -> Result<(TargetOrder, u32), Mistake> {
     Ok((order, turn as u32))
 }
 
+/// How many operations are submitted and awaited at a time.
 fn batch(spec: &Spec, depth: u32) -> Batch {
     let options = &spec.options;
     let (submit, min) = (options.iodepth_batch, options.iodepth_batch_complete_min);
@@ -468,14 +477,16 @@ fn flush(spec: &Spec, rw: ReadWrite) -> Result<Flush, Mistake> {
     })
 }
 
-/// `wait_before,write:8`: what to wait for, and after how many writes.
+/// `wait_before,write:8`: what to wait for and what to write, and after how many writes.
 fn flush_range(spec: &Spec) -> Result<(u32, u32), Mistake> {
     let Some(text) = &spec.options.sync_file_range else {
         return Ok((0, 0));
     };
-    let (words, every) = text.split_once(':').unwrap_or((text, "1"));
-    let mut flags = 0;
-    for word in words.split(',') {
+    let (mut flags, mut every) = (0, "1");
+    for part in text.split(',') {
+        // As in fio, the number of the last word counts, which is 1 without one.
+        let (word, number) = part.split_once(':').unwrap_or((part, "1"));
+        every = number;
         // The bits of sync_file_range(2).
         flags |= match word {
             "wait_before" => 1,
@@ -607,6 +618,21 @@ mod tests {
             Content::Random,
             Some(&[0x42]),
         );
+    }
+
+    /// A word behind the number of `sync_file_range` was taken for a part of it, and refused. fio takes
+    /// the number of the last word, and 1 where that has none.
+    #[test]
+    fn a_range_is_flushed_after_as_many_writes_as_the_last_word_says() {
+        let flush = |text: &str| {
+            let flush = job(&format!("sync_file_range={text}")).expect(text).flush;
+            (flush.range_flags, flush.range_every)
+        };
+        assert_eq!(flush("write"), (2, 1));
+        assert_eq!(flush("wait_before,write:8"), (3, 8));
+        assert_eq!(flush("write:8,wait_after"), (6, 1));
+        assert_eq!(flush("write:8,wait_after:4"), (6, 4));
+        assert!(job("sync_file_range=write:x").is_err());
     }
 
     /// The third list of `ignore_error`, of verification, was dropped without a word: the job ended at

@@ -25,8 +25,8 @@ const BUCKETS: usize = 1856;
 pub struct LogRule {
     /// How its files begin: throughput, latencies, operations, histograms.
     names: [Option<String>; 4],
-    /// Latencies that are not taken: the whole, that of submission, that of completion.
-    untaken: [bool; 3],
+    /// Whether `disable_lat`, `disable_slat` and `disable_clat` leave these latencies out.
+    disabled_latencies: [bool; 3],
     /// Logs of single operations that stay empty: throughput, operations.
     without_single: [bool; 2],
     /// Length of the spans that one line is about; `None`: a line an operation.
@@ -151,7 +151,7 @@ impl LogRule {
                 "" => Some(spec.name.clone()),
                 given => Some(given.to_owned()),
             }),
-            untaken: [!takes_whole, !takes_submission, !takes_completion],
+            disabled_latencies: [!takes_whole, !takes_submission, !takes_completion],
             without_single: [
                 options
                     .disable_bw_measurement
@@ -211,8 +211,8 @@ impl LogRule {
     /// The file of this log of clone `number`, from 1.
     pub fn file(&self, kind: LogKind, number: usize) -> Option<String> {
         let latencies = [LogKind::Latency, LogKind::Submission, LogKind::Completion];
-        let mut untaken = latencies.iter().zip(self.untaken);
-        if untaken.any(|(latency, untaken)| untaken && *latency == kind) {
+        let mut latencies = latencies.iter().zip(self.disabled_latencies);
+        if latencies.any(|(latency, is_disabled)| is_disabled && *latency == kind) {
             return None;
         }
         let (place, word) = kind.place_and_word();

@@ -19,8 +19,8 @@ pub(super) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    /// Of `job`, the settings are read that decide which blocks are moved: the pattern, the sizes, how they
-    /// are drawn and aligned, the mix, and whether a trim comes first.
+    /// The pass of a job over its files. It depends on the settings of `job` that decide which blocks are
+    /// moved: the pattern, the sizes, how they are drawn and aligned, the mix, and whether a trim comes first.
     pub(super) const fn new(
         spec: &'a Spec,
         rw: ReadWrite,
@@ -189,6 +189,12 @@ impl<'a> Pass<'a> {
         }
         let Some(size) = self.working_set.size else {
             let space = self.working_set.space;
+            if let ([_], Some(blocks)) = (
+                &self.working_set.targets[..],
+                self.blocks_until_the_end(space, block),
+            ) {
+                return (blocks * block).min(space);
+            }
             if piece.is_none() && self.comes_back() {
                 return space;
             }
@@ -227,6 +233,9 @@ impl<'a> Pass<'a> {
     /// How many blocks of one direction, with gaps between them, a pass over a file has: it is over when
     /// the next block would begin at the end or reach beyond it. `None` for other patterns, and where
     /// a gap reaches beyond the end, or back to where the block began: it leads to the beginning again.
+    ///
+    /// A gap that ends beyond the part, in a file that is longer, ends the pass. fio 3.33 compares
+    /// the bytes from the part's begin with the length of the whole file, and so does this.
     fn blocks_until_the_end(&self, size: u64, block: u64) -> Option<u64> {
         let rw = self.rw;
         if rw.random || rw.gap == 0 || (rw.reads && rw.writes) {
@@ -237,11 +246,15 @@ impl<'a> Pass<'a> {
             let stride = block.checked_sub(overlap).and_then(nonzero)?;
             return Some(size.checked_sub(block)? / stride + 1);
         }
-        let stride = block.saturating_add(rw.gap.unsigned_abs());
+        let gap = rw.gap.unsigned_abs();
+        let stride = block.saturating_add(gap);
         let blocks = size.checked_sub(block)? / stride + 1;
         let begin = blocks.saturating_mul(stride);
-        let ends_there = begin == size.saturating_add(rw.gap.unsigned_abs());
-        (begin < size || ends_there).then_some(blocks)
+        let offset = self.working_set.offset;
+        let file_end = self.working_set.shortest;
+        let file_end = file_end.unwrap_or(offset.saturating_add(size));
+        let last_end = offset.saturating_add(begin).saturating_sub(gap);
+        (begin < file_end || last_end >= file_end).then_some(blocks)
     }
 
     /// Whether the job goes through one file zone by zone, in one direction.
@@ -278,12 +291,16 @@ impl<'a> Pass<'a> {
     }
 
     /// Whether no end of the files is met before all bytes are moved: places are drawn without a
-    /// map, two directions go through them side by side, or a gap leads back or to the beginning again.
+    /// map, or read in runs, two directions go through them side by side, or a gap leads back or to the beginning again.
     fn comes_back(&self) -> bool {
         let (options, rw) = (self.options, self.rw);
         let draws_freely = rw.random
             && (!keeps_a_map(options, rw, &self.job.sizes)
                 || !options.random_distribution.starts_with("random"));
+        // A run goes on over blocks that were hit before, so the map is not full when the bytes are
+        // moved.
+        let reads_in_runs =
+            rw.random && rw.reads && !rw.writes && rw.run.is_some_and(|length| length > 1);
         let has_order = !rw.random
             || matches!(
                 self.job.pattern,
@@ -291,7 +308,9 @@ impl<'a> Pass<'a> {
             );
         let block = largest_block(&self.job.sizes, rw);
         let goes_back = rw.gap < 0 && rw.gap.unsigned_abs() >= block;
-        draws_freely || has_order && (rw.gap > 0 || goes_back || rw.reads && rw.writes)
+        draws_freely
+            || reads_in_runs
+            || has_order && (rw.gap > 0 || goes_back || rw.reads && rw.writes)
     }
 }
 
@@ -332,6 +351,8 @@ mod tests {
             // Forward by 15 KiB: the fourth block would end beyond the file.
             ("rw=read:-1k\nsize=50k\nbs=16k", 49_152),
             ("rw=rw\nsize=63000\nloops=3", 189_000),
+            ("rw=randread:4\nsize=63000\nnrfiles=3", 63_000),
+            ("rw=randread:4\nsize=63000\nloops=3", 189_000),
             ("rw=randread\nnorandommap\nsize=63000\nloops=3", 189_000),
             ("rw=randrw\npercentage_random=100,0\nsize=63000", 63_000),
             (
@@ -345,6 +366,32 @@ mod tests {
         ] {
             assert_eq!(bytes(options), expected, "{options}");
         }
+    }
+
+    /// A gap that led beyond the job's part of a longer file, as of a device, led back to its begin,
+    /// and the job moved twice what it moves with fio 3.33.
+    #[test]
+    fn a_gap_beyond_the_part_of_a_longer_file_ends_the_pass() {
+        assert_eq!(bytes("rw=write:4k\nsize=512k"), 512 << 10);
+        assert_eq!(bytes("rw=write:4k\nsize=512k\noffset=16k"), 256 << 10);
+        let device = "filename=/dev/there\nrw=read:4k";
+        assert_eq!(bytes(&format!("{device}\nsize=256k")), 128 << 10);
+        assert_eq!(bytes(device), 1 << 30);
+        assert_eq!(bytes(&format!("{device}\noffset=512m")), 256 << 20);
+    }
+
+    /// A job that goes straight through a part of a device left out its last block where only a part
+    /// of it belongs to the job; fio 3.33 reads it whole.
+    #[test]
+    fn the_last_block_of_a_part_is_whole_where_the_file_goes_on() {
+        let device = "filename=/dev/there\nrw=read";
+        assert_eq!(bytes(&format!("{device}\nsize=50k")), 52 << 10);
+        assert_eq!(bytes(&format!("{device}\nsize=50k\nloops=2")), 104 << 10);
+        assert_eq!(
+            bytes(&format!("{device}\nfilesize=50k\noffset=4k")),
+            48 << 10
+        );
+        assert_eq!(bytes("rw=read\nsize=50k"), 48 << 10);
     }
 
     /// A pass over 20 KiB ended after two trims of 16 KiB and one write: the size of trims, which

@@ -2,7 +2,7 @@
 //! `random_distribution` and related options.
 
 use blocklab_units::Bytes;
-use blocklab_workload::{BlockSizes, Mix, Pattern, SizeMix, Zone};
+use blocklab_workload::{BlockSizes, Mix, Pattern, SizeDraw, SizeMix, Zone};
 
 use super::number::{Scale, amount};
 use super::options::Options;
@@ -262,6 +262,8 @@ pub(super) fn pattern(
     let percent = percent_random(&options.percentage_random)
         .map_err(|why| spec.mistake("percentage_random", why))?;
     let once = keeps_a_map(options, rw, sizes);
+    // Zones need room for their sizes only where places are drawn from them.
+    let space = if rw.random { space } else { u64::MAX };
     let distribution = match options.random_distribution.strip_prefix("sequence:") {
         Some(list) => listed(list, options.random_sequence_stride),
         None => distribution(&options.random_distribution, once, space, options.scale()),
@@ -340,6 +342,54 @@ pub(super) fn keeps_a_map(options: &Options, rw: ReadWrite, sizes: &BlockSizes) 
     }
 }
 
+/// The sizes that fit into `room` bytes: fio draws again where a block is longer than that. A
+/// direction of which no size fits keeps its sizes.
+pub(super) fn fitting(sizes: BlockSizes, size_draw: SizeDraw, room: u64) -> BlockSizes {
+    let fitting_mix = |mix: SizeMix| {
+        let smallest = mix.smallest().0;
+        if !(1..=room).contains(&smallest) || mix.largest().0 <= room {
+            return mix;
+        }
+        let largest_in_range = match size_draw {
+            SizeDraw::Listed => None,
+            SizeDraw::Multiples => Some(room / smallest * smallest),
+            SizeDraw::AnyByte => Some(room),
+        };
+        match largest_in_range {
+            Some(largest) if largest == smallest => SizeMix::fixed(Bytes(smallest)),
+            Some(largest) => SizeMix(vec![(Bytes(smallest), 1), (Bytes(largest), 1)]),
+            None => SizeMix(
+                mix.0
+                    .into_iter()
+                    .filter(|(size, _)| size.0 <= room)
+                    .collect(),
+            ),
+        }
+    };
+    BlockSizes {
+        read: fitting_mix(sizes.read),
+        write: fitting_mix(sizes.write),
+        trim: fitting_mix(sizes.trim),
+    }
+}
+
+/// What random offsets are multiples of in a job without a map whose directions have different
+/// blocks: in each direction its own smallest block, as in fio. `None`: it is the same for all.
+pub(super) fn own_multiples(
+    options: &Options,
+    rw: ReadWrite,
+    sizes: &BlockSizes,
+) -> Option<[Bytes; 3]> {
+    let mut smallest = occurring(sizes, rw).map(SizeMix::smallest);
+    let first = smallest.next()?;
+    let differ = smallest.any(|other| other != first);
+    // With a map, blocks are cut where pieces were hit. Blocks of any length, which go on where the
+    // last one ended, begin anywhere.
+    let is_drawn = rw.random && !keeps_a_map(options, rw, sizes) && !options.bs_unaligned;
+    let each = [&sizes.read, &sizes.write, &sizes.trim];
+    (differ && is_drawn).then(|| each.map(SizeMix::smallest))
+}
+
 /// Whether `ba` allows offsets that are no multiples of the block size.
 pub(super) fn shifts_blocks(options: &Options, sizes: &BlockSizes) -> bool {
     let sizes = [&sizes.read, &sizes.write, &sizes.trim];
@@ -347,6 +397,7 @@ pub(super) fn shifts_blocks(options: &Options, sizes: &BlockSizes) -> bool {
     pairs.any(|(align, mix)| align > 0 && align != mix.smallest().0)
 }
 
+/// The pattern of sequential offsets; `rw=write:8k` leaves gaps, and a negative one goes backward.
 const fn sequential(rw: ReadWrite, block: u64) -> Pattern {
     match rw.gap {
         0 => Pattern::Sequential,
@@ -388,6 +439,7 @@ fn listed(text: &str, moves_on: bool) -> Result<Pattern, String> {
     }
 }
 
+/// The pattern of `random_distribution=`. `space`: the bytes over which `zoned_abs` spreads.
 fn distribution(
     text: &str,
     every_block_once: bool,
@@ -539,6 +591,72 @@ mod tests {
         check("rwmixwrite=10\nrwmixread=50", 50);
         check("rwmixread=50\nrwmixwrite=10", 90);
         check("rwmixread=20", 20);
+    }
+
+    /// A job whose files are shorter than its largest block failed, even where only writes have such
+    /// blocks and the job reads; fio draws a size that fits.
+    #[test]
+    fn sizes_that_do_not_fit_into_the_file_are_not_drawn() {
+        #[track_caller]
+        fn check(options: &str, read: &[(u64, u32)]) {
+            let text = format!("[a]\nsize=50k\nioengine=null\n{options}\n");
+            let prepared = planned(&text).expect(options);
+            let job = &prepared.plan.cases[0].workload.jobs[0];
+            let sizes: Vec<(u64, u32)> = (job.sizes.read.0.iter())
+                .map(|(size, weight)| (size.0, *weight))
+                .collect();
+            assert_eq!(sizes, read, "{options}");
+            assert!(job.least_room().0 <= 50 << 10, "{options}");
+        }
+        check("bssplit=4k/10:16k/30:64k/60", &[(4096, 10), (16 << 10, 30)]);
+        check("bsrange=4k-64k", &[(4096, 1), (48 << 10, 1)]);
+        check("bsrange=32k-64k", &[(32 << 10, 1)]);
+        check("bsrange=4k-64k\nbs_unaligned", &[(4096, 1), (50 << 10, 1)]);
+        check("bs=4k,64k", &[(4096, 1)]);
+        check("bs=4k,64k\nrw=randread\nnorandommap", &[(4096, 1)]);
+        let prepared = planned("[a]\nsize=50k\nbsrange=4k-64k\n").expect("it fits");
+        let printed = prepared.clones[0].blocks[0];
+        assert_eq!(
+            printed,
+            (4096, 64 << 10),
+            "the job's line has what is given"
+        );
+    }
+
+    /// A distribution in `[global]` whose zones are larger than its file refused the whole command, by
+    /// a sequential job that draws no place; fio complains of the random ones.
+    #[test]
+    fn zones_need_room_only_in_random_jobs() {
+        let with = |rw: &str| {
+            let zones = "random_distribution=zoned_abs:50/64k:50/64k";
+            planned(&format!(
+                "[a]\nsize=100k\nioengine=null\nrw={rw}\n{zones}\n"
+            ))
+        };
+        assert!(with("write").is_ok());
+        let wrong = with("randwrite").map(|_| ()).unwrap_err().to_string();
+        assert!(wrong.contains("zones of more than the 102400"), "{wrong}");
+    }
+
+    /// Without a map, the reads of `bs=64k,4k` began at multiples of 4 KiB; with fio 3.33, at
+    /// multiples of 64 KiB.
+    #[test]
+    fn each_direction_has_multiples_of_its_own_blocks() {
+        #[track_caller]
+        fn check(options: &str, expected: Option<[u64; 3]>) {
+            let text = format!("[a]\nsize=1m\nioengine=null\n{options}\n");
+            let prepared = planned(&text).expect(options);
+            let align = prepared.plan.cases[0].workload.jobs[0].align;
+            let align = align.map(|each| each.map(|bytes| bytes.0));
+            assert_eq!(align, expected, "{options}");
+        }
+        let own = [64 << 10, 4096, 4096];
+        check("rw=randrw\nbs=64k,4k\nnorandommap", Some(own));
+        check("rw=randrw\nbs=64k,4k\nnorandommap\nba=512", Some([512; 3]));
+        check("rw=randrw\nbs=64k,4k", None);
+        check("rw=randread\nbs=64k,4k\nnorandommap", None);
+        check("rw=randrw\nbs=4k\nnorandommap", None);
+        check("rw=rw\nbs=64k,4k\nnorandommap", None);
     }
 
     /// A range from 0 was ignored, and all blocks had the size of `bs`; fio 3.33 prints these sizes. Where

@@ -205,6 +205,9 @@ impl PlanBuilder<'_> {
             Some(trace) => replay::working_set(spec, trace, self.context)?,
             None => files::working_set(spec, rw, number, self.context, &self.files)?,
         };
+        if working_set.holds_no_block {
+            self.remark_no_block(spec);
+        }
         let (unique, name) = self.next_name(spec);
         let mut job = load(spec, rw, &working_set, &name, number, self.context)?;
         let ramp_size = nonzero(spec.options.ramp_size).filter(|_| job.engine.counts_bytes());
@@ -239,6 +242,7 @@ impl PlanBuilder<'_> {
             state: saves.then_some(state),
             awaits_trace,
             lacks_trace,
+            holds_no_block: working_set.holds_no_block,
             ..facts
         });
         for file in working_set.planned {
@@ -248,6 +252,17 @@ impl PlanBuilder<'_> {
             case.workload.jobs.push(job);
         }
         Ok(())
+    }
+
+    /// fio moves nothing then, without a word.
+    fn remark_no_block(&mut self, spec: &Spec) {
+        let remark = format!(
+            "{}: each of its files is shorter than a block, so nothing is moved",
+            spec.name
+        );
+        if !self.prepared.remarks.contains(&remark) {
+            self.prepared.remarks.push(remark);
+        }
     }
 
     /// Adds a clone that cannot begin: it only has its place in the results.
@@ -279,11 +294,16 @@ impl PlanBuilder<'_> {
 
     /// Loads the state file from which a job continues, if it requests that.
     fn load_state(&self, spec: &Spec, job: &mut Job, state: &str) -> Result<(), Fault> {
-        if !spec.options.verify_state_load || job.verify.is_none() {
+        if !spec.options.verify_state_load {
             return Ok(());
         }
         let only_durable = spec.options.verify_policy == "fsynced";
-        let loaded = state::load(job, self.seed(), only_durable, state, self.context);
+        let loaded = if job.verify.is_some() {
+            state::load(job, self.seed(), only_durable, state, self.context)
+        } else {
+            // As in fio, a job that verifies nothing needs the file all the same.
+            (self.context.bytes_of)(state).map(|_| ())
+        };
         loaded.map_err(|why| {
             let why = spec.mistake("verify_state_load", format!("{state}: {why}"));
             Fault::one_job(0, why)

@@ -89,6 +89,7 @@ fn changes(spec: &Spec) -> Result<TraceChanges, Mistake> {
     })
 }
 
+/// The directions that `replay_skip=` leaves out.
 fn skipped(spec: &Spec) -> Result<Vec<Direction>, Mistake> {
     let words = spec.options.replay_skip.split(',');
     let mut skipped = Vec::new();

@@ -148,6 +148,7 @@ fn without_comment(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or_default()
 }
 
+/// A line `key=value` or `key`, with the variables in its value replaced.
 fn setting(line: &str, at: Place, reader: &dyn Reader) -> Result<Setting, Mistake> {
     let (key, value) = match line.split_once('=') {
         Some((key, value)) => (key, Some(value)),

@@ -229,6 +229,17 @@ mod tests {
         assert_eq!((&job.verify, job.stop.ios), (&None, Some(1)));
     }
 
+    /// Without `verify`, a missing file was passed over; with fio 3.33, the job fails.
+    #[test]
+    fn a_job_that_verifies_nothing_needs_its_state_file() {
+        let with = |name: &str| {
+            let text = format!("[{name}]\nrw=read\nsize=64k\nverify_state_load=1\n");
+            crate::tests::planned(&text).expect("a plan").unfit.len()
+        };
+        assert_eq!(with("a"), 0, "its file is there");
+        assert_eq!(with("b"), 1);
+    }
+
     #[test]
     fn damage_is_reported() {
         let sound = state().encode();

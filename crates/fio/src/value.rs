@@ -312,6 +312,7 @@ fn bytes_from(text: &str, scale: Scale, least: u64) -> Result<u64, String> {
     }
 }
 
+/// `10%`, `4z` (zones) or a number of bytes.
 fn share(text: &str, scale: Scale) -> Result<Share, String> {
     if let Some(zones) = text.strip_suffix(['z', 'Z']) {
         let zones = zones.trim().parse();
@@ -334,6 +335,7 @@ fn is_single(text: &str) -> bool {
     parts.any(|part| !part.contains(RANGE))
 }
 
+/// The smallest and the largest size of `4k-64k`, in whichever order they are given; of `4k`, that twice.
 fn range(text: &str, scale: Scale, least: u64) -> Result<(u64, u64), String> {
     let (low, high) = text.split_once(RANGE).unwrap_or((text, text));
     let low = bytes_from(low, scale, least)?;
@@ -374,7 +376,9 @@ fn effective<'a>(option: &Opt, text: &'a str) -> &'a str {
     let sets_anew =
         option.value.kind == Kind::Share || matches!(option.name, "rwmixread" | "rwmixwrite");
     if sets_anew {
-        numbers(text).last().copied().unwrap_or(text)
+        // A remark such as `// a half, or less` may contain what separates numbers.
+        let number = text.split("//").next().unwrap_or(text).trim();
+        numbers(number).last().copied().unwrap_or(number)
     } else {
         text
     }
@@ -429,7 +433,7 @@ fn word(text: &str, choices: &'static str) -> Result<Value, String> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_units::Nanos;
+    use blocklab_units::{Bytes, Nanos};
 
     use crate::tests::planned;
 
@@ -455,6 +459,18 @@ mod tests {
         check("bs=8k-", [8, 8, 8]);
         check("bs=8k:", [8, 8, 8]);
         check("bs=(16k-8k)", [8, 8, 8]);
+    }
+
+    /// A remark with a comma behind a size was taken for another size, and refused the job file.
+    #[test]
+    fn a_remark_behind_a_size_may_have_commas() {
+        let size = |size: &str| {
+            let text = format!("[a]\nioengine=null\nsize={size}\n");
+            let prepared = planned(&text).expect(size);
+            prepared.plan.cases[0].workload.jobs[0].stop.bytes
+        };
+        assert_eq!(size("2m    // all of it, or less"), Some(Bytes(2 << 20)));
+        assert_eq!(size("2m // half-full: a, b"), Some(Bytes(2 << 20)));
     }
 
     /// Of `size=64k:128k`, 64 KiB were moved, and of `rwmixread=70:30` 70 per cent were reads; fio

@@ -107,7 +107,7 @@ impl Launching<'_> {
                 break;
             }
         }
-        self.end(launched, &mut watch, &words, silent);
+        self.end(plan, launched, &mut watch, &words, silent);
         Ok(watch)
     }
 
@@ -115,6 +115,7 @@ impl Launching<'_> {
     /// for a reason. `silent`: the host of rank 0 and why it is lost, if its silence is why this ends.
     fn end(
         &self,
+        plan: &FleetPlan,
         launched: Launched,
         watch: &mut Watch,
         words: &[String],
@@ -128,10 +129,14 @@ impl Launching<'_> {
             return;
         }
         let gone = watch.missing();
-        let known = gone
-            .iter()
-            .filter_map(|host| Some((host.clone(), why_gone(host, words)?)));
-        let mut known: Vec<_> = known.collect();
+        let mut known = Vec::new();
+        for (rank, task) in plan.hosts.iter().enumerate() {
+            if gone.contains(&task.name)
+                && let Some(why) = why_gone(rank, &task.name, words)
+            {
+                known.push((task.name.clone(), why));
+            }
+        }
         if known.is_empty() {
             known.extend(silent.filter(|(host, _)| gone.contains(host)));
         }
@@ -169,17 +174,28 @@ impl Launching<'_> {
     }
 }
 
-/// The line of the launcher's text about the end of a host: it has the name of its machine and a word
-/// for an end.
-fn why_gone(host: &str, words: &[String]) -> Option<String> {
+/// The line of the launcher's text about the end of a host: it has the number of its rank, or the name of
+/// its machine where it has none, and a word for an end.
+fn why_gone(rank: usize, host: &str, words: &[String]) -> Option<String> {
     const ENDS: [&str; 6] = ["exited", "signal", "Killed", "daemon", "lost", "timed out"];
     let machine = machine(host);
     let line = words.iter().find(|line| {
         let mut names = line.split(|sign: char| !sign.is_alphanumeric() && !".-_".contains(sign));
-        names.any(|word| word.trim_end_matches('.') == machine)
-            && ENDS.iter().any(|end| line.contains(end))
+        let is_about_host = match rank_in(line) {
+            Some(number) => number == rank,
+            None => names.any(|word| word.trim_end_matches('.') == machine),
+        };
+        is_about_host && ENDS.iter().any(|end| line.contains(end))
     })?;
     Some(line.trim().trim_end_matches('.').to_owned())
+}
+
+/// The rank that a line of mpirun is about, which has the order of the plan. The name of the machine beside
+/// it is that of several hosts of the plan where one was named again, and never `localhost`.
+fn rank_in(line: &str) -> Option<usize> {
+    let (_, rest) = line.split_once("process rank ")?;
+    let number = rest.split(|sign: char| !sign.is_ascii_digit()).next()?;
+    number.parse().ok()
 }
 
 /// Whether a line of the launcher has text, and is not part of a frame around it.
@@ -193,12 +209,12 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(host: &str, line: &str, expected: bool) {
+    fn check(rank: usize, host: &str, line: &str, expected: bool) {
         let words = [
             "Message:    connect() to h3:1024 failed".to_owned(),
             line.to_owned(),
         ];
-        let why = why_gone(host, &words);
+        let why = why_gone(rank, host, &words);
         assert_eq!(why.is_some(), expected, "{host}: {why:?}");
     }
 
@@ -206,12 +222,23 @@ mod tests {
     fn a_launcher_says_whose_end_it_saw() {
         let killed =
             "mpirun noticed that process rank 2 with PID 1 on node h3 exited on signal 9 (Killed).";
-        check("h3", killed, true);
-        check("h3#2", killed, true);
-        check("h1", killed, false);
-        check("h3", "srun: error: h3: task 2: Killed", true);
-        check("h33", killed, false);
-        check("h3", "nothing of interest", false);
-        check("h3", "Remote daemon: [[1862,0],3] on node h3", true);
+        check(2, "h3", killed, true);
+        check(0, "h1", killed, false);
+        check(2, "h3", "srun: error: h3: task 2: Killed", true);
+        check(0, "h33", "srun: error: h3: task 2: Killed", false);
+        check(2, "h3", "nothing of interest", false);
+        check(2, "h3", "Remote daemon: [[1862,0],3] on node h3", true);
+    }
+
+    /// The story: of three shares on one machine the second was killed, and the first was named as lost, too;
+    /// of three on `localhost` none was.
+    #[test]
+    fn of_several_shares_on_one_machine_the_right_one_is_named() {
+        let killed =
+            "mpirun noticed that process rank 1 with PID 0 on node vm exited on signal 9 (Killed).";
+        check(0, "vm", killed, false);
+        check(1, "vm#2", killed, true);
+        check(2, "vm#3", killed, false);
+        check(1, "localhost#2", killed, true);
     }
 }

@@ -10,6 +10,7 @@ use blocklab_record::BlockDevice;
 use blocklab_units::{Bytes, SECTOR};
 use serde::Serialize;
 
+use crate::file_id::{FileId, loop_file};
 use crate::roots::Roots;
 
 /// A disk, a partition, or a device made of others, as sysfs shows it.
@@ -32,6 +33,9 @@ pub struct Node {
     pub slaves: Vec<String>,
     /// The file that a loop device shows as a disk.
     pub backing_file: Option<PathBuf>,
+    /// Device and inode number of that file, where the kernel tells them to this user.
+    #[serde(skip)]
+    pub backing_id: Option<FileId>,
     /// Where a partition begins on its disk, and a loop device in its file.
     #[serde(skip)]
     pub start: u64,
@@ -78,11 +82,15 @@ fn disk_and_partitions(roots: &Roots, disk: &str) -> Vec<Node> {
     let mut partitions = roots.names(&folder);
     partitions.retain(|name| roots.path(format!("{folder}/{name}/partition")).exists());
     partitions.sort_by_cached_key(|name| natural(name));
+    let backing = backing_file(roots, &folder);
     let whole = Node {
+        backing_id: backing
+            .as_ref()
+            .and_then(|_| loop_file(&roots.path(device_path(disk)))),
         facts: facts(roots, &folder, &folder, disk),
         partitions: partitions.clone(),
         alias: roots.text(format!("{folder}/dm/name")),
-        backing_file: backing_file(roots, &folder),
+        backing_file: backing,
         start: roots.number(format!("{folder}/loop/offset")).unwrap_or(0),
         ..relations(roots, &folder, disk)
     };

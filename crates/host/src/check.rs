@@ -11,7 +11,8 @@ use blocklab_workload::errno;
 
 use crate::block::{Node, device_path};
 use crate::claim::{Claim, claim, is_locked};
-use crate::machine::{Machine, file_id, number_text};
+use crate::file_id::file_id;
+use crate::machine::{Machine, number_text};
 use crate::reason::{Cause, Reason};
 use crate::signatures::{Signature, probe};
 
@@ -137,6 +138,10 @@ impl<'a> Look<'a> {
         causes.extend(node.holders.iter().map(|name| held(machine, name)));
         let loops = machine.loops_on_device(name).into_iter();
         causes.extend(loops.map(|device| Cause::Backs(device.path.clone())));
+        // A machine that runs has its disk open like any file, but locked.
+        if node.has_capacity() && open(&self.path).is_ok_and(|file| is_locked(&file)) {
+            causes.push(Cause::Locked);
+        }
         if !node.partitions.is_empty() {
             causes.push(Cause::Partitions(node.partitions.clone()));
         }

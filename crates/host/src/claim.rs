@@ -3,6 +3,7 @@
 
 use std::fs::{self, File, TryLockError};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
@@ -38,9 +39,23 @@ pub(crate) fn claim(path: &Path) -> Claim {
     Claim::Taken
 }
 
-/// Whether another program has locked a file for itself: the server of a volume locks the file behind it.
+/// Whether another program has locked a file or device for itself: the server of a volume locks the file
+/// behind it, QEMU the disk of a machine that runs.
 pub(crate) fn is_locked(file: &File) -> bool {
-    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+    let is_whole = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
+    is_whole || has_record_lock(file)
+}
+
+/// Whether another process has locked bytes of the file. Locks of bytes and those of whole files do not
+/// know each other.
+fn has_record_lock(file: &File) -> bool {
+    // SAFETY: the structure has numbers only. A length of 0 reaches to the end of the file.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as libc::c_short;
+    lock.l_whence = libc::SEEK_SET as libc::c_short;
+    // SAFETY: the descriptor is open, and the kernel writes into the structure only.
+    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
+    asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
 }
 
 /// Opened for reading, which never touches the medium, or for writing where only that is allowed.

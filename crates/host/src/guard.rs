@@ -18,8 +18,9 @@ use std::time::SystemTime;
 use crate::block::Node;
 use crate::check::{Use, check_device, plain};
 use crate::claim::{Claim, claim, users};
+use crate::file_id::{FileId, file_id};
 use crate::handle::{Handle, NewPath, id_of};
-use crate::machine::{FileId, Machine, number_text};
+use crate::machine::{Machine, number_text};
 use crate::memory::Memory;
 use crate::reason::{Cause, Reason};
 
@@ -337,7 +338,7 @@ impl Guard {
             name: handle.resolved().display().to_string(),
             given_up: self.files.borrow().contains(&id)
                 || self.paths.borrow().contains(path.as_os_str())
-                || names.any(|name| crate::machine::file_id(Path::new(name)) == Some(id)),
+                || names.any(|name| file_id(Path::new(name)) == Some(id)),
             reasons: causes.into_iter().map(|cause| about(path, cause)).collect(),
         };
         decide(path, std::iter::once(group))

@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use rustix::fs::{Mode, OFlags, openat};
 
-use crate::machine::FileId;
+use crate::file_id::FileId;
 
 /// What a path led to when it was opened, links followed.
 ///

@@ -1,6 +1,7 @@
 //! In: /proc, /sys, /etc/os-release, and the first and last bytes of devices and files.
 //! Out: facts about this machine, its block devices and a target; verdicts on what may be written.
-//! Never: a write to any device or into a file (a mark on a file of ours aside), a line on the screen.
+//! Never: a write to any device or into a file (except the mark on a file that blocklab made), a line on
+//! the screen.
 
 mod environment;
 mod mounts;
@@ -11,6 +12,7 @@ mod block;
 mod cgroup;
 mod claim;
 mod ebs;
+mod file_id;
 mod handle;
 mod health;
 mod input;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::block::{Node, device_path, scan};
+use crate::file_id::{FileId, file_id};
 use crate::mounts::{MOUNTS, Mount, parse_mounts, parse_swaps};
 use crate::roots::Roots;
 
@@ -42,9 +43,6 @@ fn has_changed(mounts: &File) -> bool {
     // A failure counts as a change.
     poll(&mut table, Some(&Timespec::default())) != Ok(0)
 }
-
-/// Device and inode number: the same for every path of a file.
-pub(crate) type FileId = (u64, u64);
 
 impl Machine {
     /// This machine as it is now.
@@ -163,12 +161,15 @@ impl Machine {
 
     /// Loop devices whose backing is the device `name`.
     pub(crate) fn loops_on_device(&self, name: &str) -> Vec<&Node> {
-        self.loops_on(|path| self.device_at(path).as_deref() == Some(name))
+        self.loops_on(|device| {
+            let backing = device.backing_file.as_deref();
+            backing.and_then(|path| self.device_at(path)).as_deref() == Some(name)
+        })
     }
 
     /// Loop devices whose backing is the file `id`.
     pub(crate) fn loops_on_file(&self, id: FileId) -> Vec<&Node> {
-        self.loops_on(|path| file_id(&self.roots.path(path)) == Some(id))
+        self.loops_on(|device| self.backing_id(device) == Some(id))
     }
 
     /// Other loop devices that show some of the bytes which the loop device `own` shows.
@@ -176,19 +177,31 @@ impl Machine {
         let Some(backing) = own.backing_file.as_deref() else {
             return Vec::new();
         };
-        let id = file_id(&self.roots.path(backing));
-        // A file that was removed has no identity here, and the kernel shows where it was.
-        let mut beside = self.loops_on(|path| {
-            path == backing || id.is_some() && file_id(&self.roots.path(path)) == id
-        });
+        let id = self.backing_id(own);
+        let mut beside = match self.device_at(backing) {
+            Some(disk) => self.loops_on_device(&disk),
+            None => self.loops_on(|device| match (self.backing_id(device), id) {
+                (Some(other), Some(id)) => other == id,
+                // A removed file has an identity only for those who may ask the device.
+                _ => device.backing_file.as_deref() == Some(backing),
+            }),
+        };
         beside.retain(|node| node.facts.name != own.facts.name && node.overlaps(own));
         beside
     }
 
-    fn loops_on(&self, is: impl Fn(&Path) -> bool) -> Vec<&Node> {
-        let nodes = self.nodes.iter();
-        nodes
-            .filter(|node| node.backing_file.as_deref().is_some_and(&is))
+    /// What identifies the file behind a loop device.
+    pub(crate) fn backing_id(&self, device: &Node) -> Option<FileId> {
+        let path = device.backing_file.as_deref()?;
+        device
+            .backing_id
+            .or_else(|| file_id(&self.roots.path(path)))
+    }
+
+    fn loops_on(&self, is: impl Fn(&Node) -> bool) -> Vec<&Node> {
+        let devices = self.nodes.iter();
+        devices
+            .filter(|device| device.backing_file.is_some() && is(device))
             .collect()
     }
 
@@ -318,12 +331,6 @@ pub(crate) fn block_number(path: &Path) -> Option<String> {
 /// A device number as sysfs writes it.
 pub(crate) fn number_text(rdev: u64) -> String {
     format!("{}:{}", libc::major(rdev), libc::minor(rdev))
-}
-
-/// The identity of what `path` leads to; `None` if it leads nowhere.
-pub(crate) fn file_id(path: &Path) -> Option<FileId> {
-    let metadata = fs::metadata(path).ok()?;
-    Some((metadata.dev(), metadata.ino()))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::block::Node;
-use crate::machine::{Machine, file_id};
+use crate::machine::Machine;
 use crate::sample::digest_of;
 
 /// What runs have left on devices: a small file for each device, with the digest of its samples.
@@ -102,8 +102,8 @@ pub(crate) fn identity(machine: &Machine, node: &Node) -> Option<String> {
 fn own_identity(machine: &Machine, disk: &Node) -> Option<String> {
     let roots = machine.roots();
     let folder = format!("/sys/block/{}", disk.facts.name);
-    if let Some(path) = &disk.backing_file {
-        let (device, inode) = file_id(&roots.path(path))?;
+    if disk.backing_file.is_some() {
+        let (device, inode) = machine.backing_id(disk)?;
         let offset = roots.number::<u64>(format!("{folder}/loop/offset"))?;
         return Some(format!("loop over file {device}:{inode} from {offset}"));
     }

@@ -48,7 +48,9 @@ pub enum Cause {
     #[error("is in exclusive use{}", by_whom(.0))]
     Claimed(Vec<String>),
     /// Another program holds a lock on it.
-    #[error("is locked by another program, which uses it (`blocklab emulate --backing` does)")]
+    #[error(
+        "is locked by another program, which uses it (QEMU and `blocklab emulate --backing` do)"
+    )]
     Locked,
     /// Divided, into these.
     #[error("has partitions ({})", .0.join(", "))]

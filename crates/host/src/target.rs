@@ -172,9 +172,10 @@ fn device_size(path: &Path) -> Option<Bytes> {
     file.seek(SeekFrom::End(0)).ok().map(Bytes)
 }
 
-/// What the kernel reports. Where it does not (before Linux 6.1, and some file systems): the
-/// logical block of the device below, which every O_DIRECT needs at most for memory and at least
-/// for offsets, or 4 KiB without a device, if O_DIRECT is offered at all.
+/// The alignment of memory and of offsets for O_DIRECT, in bytes; `None` if it is not offered. Where the
+/// kernel does not report it (before Linux 6.1, and some file systems), it is the logical block of the
+/// device below, which every O_DIRECT needs at most for memory and at least for offsets; without a device,
+/// 4 KiB.
 fn direct_align(
     path: &Path,
     kind: TargetKind,

@@ -382,6 +382,24 @@ fn what_uses_the_bytes_below_a_loop_device_uses_the_device() {
     );
 }
 
+/// The story: the image of a mounted disk was removed under the name by which it was attached. Under its
+/// other name, `--destroy-data` gave it up, because the path that the kernel shows led nowhere. The same in
+/// a container, where that path is none.
+#[test]
+fn a_file_behind_a_loop_device_is_known_by_any_name() {
+    let Some(device) = Loop::attach(16 * MIB, &[]) else {
+        return;
+    };
+    let other = device.folder.path().join("other.img");
+    fs::hard_link(&device.file, &other).unwrap();
+    fs::remove_file(&device.file).unwrap();
+    let name = other.to_str().unwrap();
+    let refusal = may_write(&other, &[name]).expect_err("is in use");
+    let expected = format!("is the backing of the loop device {}", device.path());
+    assert!(refusal.to_string().contains(&expected), "{refusal}");
+    assert!(may_write(&device.device, &[]).is_ok());
+}
+
 /// Two devices that show different parts of one image do not disturb each other.
 #[test]
 fn loop_devices_over_different_parts_of_a_file_are_free() {

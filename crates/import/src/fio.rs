@@ -87,6 +87,11 @@ fn has_moved(job: &Job) -> bool {
     job.directions().iter().any(|figures| figures.ios > 0)
 }
 
+/// The number of the error that ended a job; `None` for 0, where none did.
+fn ended_by(error: i64) -> Option<i32> {
+    i32::try_from(error).ok().filter(|number| *number != 0)
+}
+
 /// A group of one job is called as its job, where that is unique.
 fn name_single_job_cases(cases: &mut [Case]) {
     for at in 0..cases.len() {

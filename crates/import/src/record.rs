@@ -5,8 +5,9 @@ use blocklab_workload::{Access, BlockSizes, Direction, Durability, Mix, Pattern}
 use std::collections::BTreeMap;
 
 use blocklab_record::{
-    Accounting, Carrier, Cpu, Environment, Interval, JobResult, Measurement, Note, NoteLevel,
-    Origin, PaceKind, Processor, Record, Requested, Statistic, TargetFacts, Unknown,
+    Accounting, Carrier, Cpu, Environment, ErrorKind, Interval, JobResult, Measurement, Note,
+    NoteLevel, Origin, PaceKind, Processor, Record, Requested, Statistic, Status, TargetFacts,
+    Unknown,
 };
 
 use super::figures::Figures;
@@ -69,6 +70,8 @@ pub(super) struct Job {
     pub seconds: f64,
     /// Number of operations that failed.
     pub errors: u64,
+    /// The number of the error that ended it.
+    pub ended_by: Option<i32>,
     pub read: Figures,
     pub write: Figures,
     pub trim: Figures,
@@ -146,6 +149,11 @@ impl Found {
         }
         let started_at = self.started_at;
         let passes = self.cases.iter().map(|case| case.pass).max();
+        let mut jobs = self.cases.iter().flat_map(|case| &case.jobs);
+        let failure = jobs.find_map(|job| {
+            let error = ErrorKind::Errno(job.ended_by?);
+            Some(format!("job {} ended early: {error}", job.name))
+        });
         let measurements: Vec<Measurement> =
             self.cases.into_iter().map(Case::measurement).collect();
         let name = self.tool.split(' ').next().unwrap_or("import");
@@ -154,6 +162,12 @@ impl Found {
             finished_at: started_at.clone(),
             started_at,
             origin: Origin::Imported,
+            status: if failure.is_some() {
+                Status::Failed
+            } else {
+                Status::Complete
+            },
+            failure,
             requested: Requested {
                 name: name.to_lowercase(),
                 description: if self.command.is_empty() {
@@ -190,6 +204,7 @@ fn facts((path, bytes): (String, u64)) -> TargetFacts {
     }
 }
 
+/// Refuses figures that no run can have.
 fn check_job(job: &Job) -> Result<(), String> {
     if !(job.seconds > 0.0 && job.seconds <= LONGEST_SECONDS) {
         return Err(format!("a measured time of {} s cannot be", job.seconds));

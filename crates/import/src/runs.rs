@@ -202,6 +202,7 @@ impl Job {
             sync: Figures::default(),
             seconds: 0.0,
             errors: 0,
+            ended_by: None,
             block: 0,
             ..job.clone()
         });

@@ -366,7 +366,7 @@ fn case(row: &Row<'_>, average: &Average, intervals: &[Row<'_>]) -> Case {
     }
 }
 
-/// What loops may set, as far as the flat file holds it.
+/// Names and values of what loops may set, as far as the flat file holds it.
 fn columns(row: &Row<'_>) -> Vec<(String, String)> {
     let all = "reqrate xfersize threads rdpct rhpct whpct seekpct lunsize".split(' ');
     let values = all.map(|name| (name.to_owned(), row.text(name).to_owned()));

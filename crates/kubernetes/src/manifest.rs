@@ -221,6 +221,7 @@ fn for_each_pod(measurement: &Measurement, namespace: &str) -> Vec<String> {
     lines
 }
 
+/// The comment in the manifest on who may open the raw device.
 const fn about_ownership(as_root: bool) -> &'static [&'static str] {
     if as_root {
         &[

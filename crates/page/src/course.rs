@@ -24,7 +24,7 @@ pub fn course(sides: &[Side<'_>]) -> Markup {
                     (side.title())
                     (errors(side))
                     div class="columns" {
-                        (list("Operations", census(side.record)))
+                        (list("Operations", operations(side.record)))
                         @if let Some(overhead) = &side.record.overhead {
                             (list("Blocklab's overhead", own_cost(overhead)))
                         }
@@ -37,7 +37,7 @@ pub fn course(sides: &[Side<'_>]) -> Markup {
 }
 
 /// What became of the operations.
-fn census(record: &Record) -> Facts {
+fn operations(record: &Record) -> Facts {
     let all = facts::accounting(record).known(record.origin);
     let mean = facts::mean_in_flight(record);
     let oldest = all.oldest_in_flight_ns.map(|age| latency(age as f64));

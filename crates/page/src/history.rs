@@ -103,7 +103,7 @@ impl<'h> Load<'h> {
     }
 }
 
-/// The section of a load.
+/// The section of a load, with at least one figure. All of its figures have the same conditions.
 fn load_section(figures: &[&Series]) -> Markup {
     let load = Load::new(figures);
     let conditions = &figures[0].conditions;

@@ -264,6 +264,29 @@ fn a_mixed_case_counts_with_all_its_directions() {
     assert!(shown.contains(": 0.4 IOPS, "), "{shown}");
 }
 
+/// The story: of operations that waited for up to 51 minutes, p99 and p99.9 were 1,095 s, which is where a
+/// histogram ends.
+#[test]
+fn a_percentile_beyond_the_histogram_is_shown_as_longer() {
+    let (record, mut assessment) = quick();
+    let late = RowDirection {
+        response_ns: Some(response([769_000_000_000, 1 << 40, 1 << 40], 3 << 40)),
+        ..direction(Direction::Read, [300.0, 1.0, 4096.0], [1000; 4])
+    };
+    assessment.rows = vec![row("late", vec![late])];
+    let shown = printed(&views::summary(&record, &assessment, Some("")));
+    for words in [
+        "769 s",
+        ">1091 s",
+        "> marks a percentile that is longer than a histogram tells.",
+    ] {
+        assert!(
+            shown.replace("\n  ", " ").contains(words),
+            "{words}: {shown}"
+        );
+    }
+}
+
 #[test]
 fn nothing_wrong_is_said_in_one_sentence() {
     let (record, mut assessment) = quick();

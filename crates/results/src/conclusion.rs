@@ -167,11 +167,16 @@ pub fn conclude(result: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> 
         ));
     }
     let closing = closing(path.as_deref(), is_kept.then_some(show.as_str()));
+    let judged = result.judged();
+    let names: Vec<&str> = judged
+        .iter()
+        .map(|record| record.requested.name.as_str())
+        .collect();
     if !is_printed {
         // Standard output failed, so everything else goes to standard error: where the result is, and
         // the gate's answer.
         terminal::inform(&closing);
-        gate::print_aside(result.gate());
+        gate::print_aside(result.gate(), &names);
     } else if let Some(form) = wanted.document_form() {
         if matches!(form, document::Form::Text(_)) {
             terminal::print(closing)?;
@@ -179,10 +184,10 @@ pub fn conclude(result: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> 
             // Markdown is pasted into an issue or a message, where local paths are noise.
             terminal::inform(closing.trim());
         }
-        terminal::print_styled(gate::words(result.gate(), form))?;
+        terminal::print_styled(gate::words(result.gate(), &names, form))?;
     } else if wanted.prints_page() {
         // A page does not have the answer; JSON does.
-        gate::print_aside(result.gate());
+        gate::print_aside(result.gate(), &names);
     }
     Ok(exit_code(result, wanted, keeping.is_well))
 }

@@ -23,18 +23,19 @@ pub fn status(gate: Option<&Gate>, strict: bool) -> u8 {
     }
 }
 
-/// The answer as the last lines of a result, after an empty line; empty without a condition.
-pub fn words(gate: Option<&Gate>, form: Form) -> String {
+/// The answer as the last lines of a result, after an empty line; empty without a condition. `names`:
+/// those of the runs, where they have no letters.
+pub fn words(gate: Option<&Gate>, names: &[&str], form: Form) -> String {
     gate.map_or_else(String::new, |gate| {
-        format!("\n{}", views::gate(gate).print(form))
+        format!("\n{}", views::gate(gate, names).print(form))
     })
 }
 
 /// Prints the answer to standard error, for when standard output has a page.
-pub fn print_aside(gate: Option<&Gate>) {
+pub fn print_aside(gate: Option<&Gate>, names: &[&str]) {
     if gate.is_some() {
         let form = Form::Text(terminal::style());
-        terminal::inform(words(gate, form).trim());
+        terminal::inform(words(gate, names, form).trim());
     }
 }
 

@@ -77,6 +77,22 @@ pub enum Error {
         /// The keys of the job that would have to be smaller, such as `size`.
         to_reduce: &'static str,
     },
+    /// A region begins where its target has ended.
+    #[error(
+        "{target} has {has}, and the load of `{job}` begins at {begin}: a smaller {to_reduce} would work"
+    )]
+    BeginsBeyondEnd {
+        /// The target, as the user named it.
+        target: String,
+        /// Its size.
+        has: Bytes,
+        /// The job with the region.
+        job: String,
+        /// Where the region begins, or that of the last thread if each has one.
+        begin: Bytes,
+        /// The keys of the job that would have to be smaller, such as `offset`.
+        to_reduce: &'static str,
+    },
     /// The scratch file does not fit.
     #[error(
         "the scratch file {} of {wanted} does not fit: {free} are free; {remedy}", path.display()

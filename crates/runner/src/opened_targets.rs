@@ -284,30 +284,46 @@ fn check_regions(
         .iter()
         .map(|known| (&*known.text, &known.kind))
         .collect();
-    for job in plan.jobs() {
-        let Some(size) = job.region.size else {
-            continue;
-        };
-        let wanted = last_end(job, size);
+    for job in plan.jobs().filter(|job| job.engine.needs_target()) {
         for text in texts(job, context.targets) {
             // A file that is still to be created gets the size that the jobs need.
             let Some(Kind::Ready(target)) = found.get(&**text) else {
                 continue;
             };
             // The size of a device without an end, such as /dev/zero, is what the job requests.
-            let has = Bytes(target.file.size);
-            if wanted > has && job.engine.needs_target() {
-                return Err(Error::BeyondEnd {
-                    target: text.clone(),
-                    has,
-                    job: job.name.clone(),
-                    wanted,
-                    to_reduce: to_reduce(job, size, has),
-                });
-            }
+            check_region(job, text, Bytes(target.file.size))?;
         }
     }
     Ok(())
+}
+
+/// Refuses the region of a job that ends, or only begins, beyond a target of `has`.
+fn check_region(job: &Job, target: &str, has: Bytes) -> Result<(), Error> {
+    let begin = last_end(job, Bytes::ZERO);
+    match job.region.size {
+        Some(size) if last_end(job, size) > has => Err(Error::BeyondEnd {
+            target: target.to_owned(),
+            has,
+            job: job.name.clone(),
+            wanted: last_end(job, size),
+            to_reduce: to_reduce(job, size, has),
+        }),
+        // Without a size, it reaches to the end of its target.
+        None if begin > Bytes::ZERO && begin >= has => Err(Error::BeginsBeyondEnd {
+            target: target.to_owned(),
+            has,
+            job: job.name.clone(),
+            begin,
+            to_reduce: if begin.0 - job.region.offset.0 < has.0 {
+                "offset"
+            } else if job.region.offset < has {
+                "offset_increment"
+            } else {
+                "offset and offset_increment"
+            },
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// A target before it is opened.
@@ -714,6 +730,34 @@ mod tests {
         check([0, 400, 500], "offset_increment");
         check([2000, 0, 2000], "offset and size");
         check([0, 400, 2000], "offset, offset_increment and size");
+    }
+
+    /// The story: only regions with a size were checked. One that began at 900 GiB of 100 GiB passed
+    /// --dry-run, and its run was cut off with "the region of 0 bytes".
+    #[test]
+    fn a_region_that_begins_beyond_its_target_is_refused() {
+        let refused = |offset: u64, step: u64| {
+            let mut job = Job::new("a");
+            job.threads = 4;
+            job.region.offset = Bytes(offset);
+            job.region.spread = Spread::Increment(Bytes(step));
+            let checked = check_region(&job, "volume", Bytes(1000));
+            checked.err().map(|error| error.to_string())
+        };
+        assert_eq!((refused(0, 0), refused(999, 0)), (None, None));
+        let begins = "volume has 1000 B, and the load of `a` begins at 1000 B: a smaller offset";
+        for (offset, step, words) in [
+            (1000, 0, begins),
+            (0, 400, "a smaller offset_increment would work"),
+            (
+                1000,
+                400,
+                "a smaller offset and offset_increment would work",
+            ),
+        ] {
+            let error = refused(offset, step).expect("a thread has nothing");
+            assert!(error.contains(words), "{error}");
+        }
     }
 
     /// The story: a job named its own target, and the user another one for the jobs that name none, or one

@@ -382,18 +382,27 @@ impl Store {
     /// # Errors
     /// As [`Store::load`]; [`StoreError::LongNote`].
     pub fn annotate(&self, spec: &str, text: Option<&str>) -> Result<Stored, StoreError> {
+        text.map_or(Ok(()), Self::check_note)?;
         let mut stored = self.load_to_change(spec)?;
         let folder = stored.file.parent().unwrap_or(Path::new("."));
         let file = folder.join(NOTE.name);
         match text {
-            Some(text) if text.len() as u64 >= note::LONGEST => {
-                return Err(StoreError::LongNote(text.len()));
-            }
             Some(text) => note::write(folder, NOTE, text).map_err(io_error("write", &file))?,
             None => note::delete(folder, NOTE).map_err(io_error("remove", &file))?,
         }
         stored.record.note = text.map(|text| visible_lines(text).into_owned());
         Ok(stored)
+    }
+
+    /// Refuses a note that is too long to be kept.
+    ///
+    /// # Errors
+    /// [`StoreError::LongNote`].
+    pub fn check_note(text: &str) -> Result<(), StoreError> {
+        if text.len() as u64 >= note::LONGEST {
+            return Err(StoreError::LongNote(text.len()));
+        }
+        Ok(())
     }
 
     /// All runs, the oldest first. Never fails: what cannot be read is listed separately.

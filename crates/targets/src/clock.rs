@@ -116,7 +116,7 @@ fn calibrate() -> Option<Scale> {
     u64::try_from(factor).ok().map(|factor| Scale { factor })
 }
 
-/// A reading of both clocks at the same moment: the tightest of several brackets.
+/// Ticks and monotonic nanoseconds at the same moment: the tightest of several brackets.
 fn bracketed() -> (u64, u64) {
     let tightest = (0..16)
         .map(|_| {

@@ -292,8 +292,8 @@ fn measure(
     // Fio's exit code counts failed jobs; more than 255 do not fit into one.
     let failed = u8::try_from(prepared.failed().count()).unwrap_or(u8::MAX);
     let mut clones = prepared.clones.iter();
-    if clones.all(|clone| clone.create_only || clone.failed.is_some()) {
-        // Files were created, or could not be; there is nothing to measure.
+    if !clones.any(|clone| clone.is_run()) {
+        // Files were created, or could not be, or hold no block; there is nothing to measure.
         files::remove(prepared, &guard);
         out.borrow_mut().end(&[], prepared, Nanos::ZERO)?;
         return Ok(failed);

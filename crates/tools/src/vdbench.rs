@@ -266,6 +266,7 @@ fn measure(
         if !is_well || !is_repeated(repeat, rounds, begun) {
             break code;
         }
+        reporter.rest();
         // Files are formatted and journals recovered only before the first round, and each round
         // draws other random numbers.
         inputs.format.clear();

@@ -75,14 +75,20 @@ impl Style {
     }
 
     /// The beginning of the text, cut to one line next to a margin, and ` …`. The cut is at the end of
-    /// a clause where one ends in the second half of the line. The first colon ends none: before it
-    /// is only what the text is about.
+    /// a clause where one ends in the second half of the line. A colon ends none where it is the first
+    /// mark: before it is only what the text is about.
     pub fn cut(self, text: &str, indent: usize) -> String {
         let lines = self.wrap(text, indent + 2);
         let first = lines.first().map_or("", String::as_str);
-        let clause = first
-            .rfind([',', ':', ';'])
-            .filter(|at| *at > first.len() / 2 && first.find(':') != Some(*at));
+        // The comma of a number such as 16,000 ends no clause.
+        let ends = [", ", ": ", "; "].map(|end| first.rfind(end));
+        let at_the_end = first.ends_with([',', ':', ';']).then(|| first.len() - 1);
+        let subject = first
+            .find([',', ':', ';'])
+            .filter(|at| first[*at..].starts_with(':'));
+        let clause = at_the_end
+            .or(ends.into_iter().flatten().max())
+            .filter(|at| *at > first.len() / 2 && subject != Some(*at));
         format!("{} …", &first[..clause.unwrap_or(first.len())])
     }
 
@@ -210,6 +216,15 @@ mod tests {
         assert_eq!(
             style.wrap("a full bucket lasts 4 h 17 min, then 300 IOPS", 6),
             ["a full bucket lasts", "4 h 17 min, then", "300 IOPS"]
+        );
+        assert_eq!(
+            style.cut("In 4 cases, the gp3: 3,000", 6),
+            "In 4 cases, the gp3 …"
+        );
+        // The story: "as that of one of 16 …", where it is one of 16,000.
+        assert_eq!(
+            style.cut("as that of 16,000 and more", 6),
+            "as that of 16,000 and …"
         );
         // The story: `a and b …` was all that was left of a finding on two cases.
         assert_eq!(

@@ -273,6 +273,7 @@ fn seconds(option: &str, text: &str) -> Result<u64, Mistake> {
     }
 }
 
+/// The value of `-l`: how long or how often all runs are repeated; without a value, endlessly.
 fn loops(text: &str) -> Result<Repeat, Mistake> {
     if text.is_empty() {
         return Ok(Repeat::Endless);

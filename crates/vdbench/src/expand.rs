@@ -35,6 +35,7 @@ pub(super) fn runs(all: &Definitions<'_>, command: &Command) -> Result<Vec<Run>,
     Ok(runs)
 }
 
+/// Sets the times that the command line gives. A run that lasts until all is done has no `elapsed`.
 fn override_times(options: &mut RunOptions, command: &Command) {
     if command.elapsed > 0 && options.elapsed.is_some() {
         options.elapsed = Some(command.elapsed);
@@ -47,6 +48,7 @@ fn override_times(options: &mut RunOptions, command: &Command) {
     }
 }
 
+/// Chooses an interval where none is given, and refuses times that are no multiples of it.
 fn check_times(rd: &mut Rd) -> Result<(), Mistake> {
     let (elapsed, warmup) = (rd.options.elapsed.unwrap_or_default(), rd.options.warmup);
     if rd.options.interval == 0 {
@@ -312,6 +314,7 @@ fn storage(rd: &Rd, wd: &Wd, sds: &[Sd]) -> Result<Vec<usize>, Mistake> {
     }
 }
 
+/// The indices of the storage definitions that the patterns name, in the order of the patterns.
 fn find_storage(
     subject: &impl Subject,
     patterns: &[String],

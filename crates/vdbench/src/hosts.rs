@@ -5,7 +5,7 @@
 use super::ParameterFile;
 use super::defs::{Seek, Wd};
 use super::error::Mistake;
-use super::plan::{Inputs, Planned, Prepared};
+use super::plan::{Inputs, LEAST_MAXDATA_BYTES, Planned, Prepared};
 
 impl ParameterFile {
     /// The indices of the hosts that run a workload on a storage definition. A sequential workload runs
@@ -41,14 +41,14 @@ impl ParameterFile {
     /// # Errors
     /// [`Mistake`] about the first such setting, and a run without storage for one of the hosts.
     pub fn refuse_for_several(&self, inputs: &Inputs) -> Result<(), Mistake> {
-        let here = &self.hosts[0].name;
+        let first = &self.hosts[0].name;
         let one_host = "one host would work";
         if inputs.validation.validate || inputs.validation.recover {
             let words = format!("each host would know its own writes only; {one_host}");
             return Err(Mistake::new("validate=", words));
         }
         if self.general.concatenate {
-            let words = format!("hd={here} and others are no one device; {one_host}");
+            let words = format!("hd={first} and others are no one device; {one_host}");
             return Err(Mistake::new("concatenatesds=", words));
         }
         for run in &self.runs {
@@ -63,7 +63,7 @@ impl ParameterFile {
             if [most.all, most.read, most.written]
                 .iter()
                 .flatten()
-                .any(|most| *most < 100.0)
+                .any(|most| *most < LEAST_MAXDATA_BYTES)
             {
                 return Err(mistake(
                     "maxdata= as a multiple of all storage is of one host; bytes would work",

@@ -110,7 +110,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "compressionseed" "seed of the data pattern" Ignored("the seed of the run decides")
     General "concatenatesds" "one device made of all storage definitions" Mostly("random workloads only, and without data validation, data_errors=remove, ranges, strides, streams, hit areas and storage that is opened in different ways; each storage definition does its part of the operations, by its size, and none is drawn by lot") => all.general.concatenate = arg.yes()?
     General "create_anchors" "make the directories of file systems" Ignored("file system workloads are not run")
-    General "data_errors" "what a failed operation or a wrong block leads to: n of them end all (50), remove or (remove,n) ends the use of that sd, stop and a \"command\" end all at the first one" Mostly("a command finds $lun, $lba, $size and $output in its environment, runs when the run has ended, and $size is empty of a failed operation") => all.general.data_errors = arg.data_errors()?
+    General "data_errors" "what a failed operation or a wrong block leads to: n or (n,seconds) of them end all (50), remove or (remove,seconds) ends the use of that sd, stop and a \"command\" end all at the first one" Mostly("a command finds $lun, $lba, $size and $output in its environment, runs when the run has ended, and $size is empty of a failed operation; the seconds have no effect") => all.general.data_errors = arg.data_errors()?
     General "dataerrors" "as data_errors" Mostly("as data_errors") => all.general.data_errors = arg.data_errors()?
     General "debug" "switches of the original's own code" Ignored("that code is not here")
     General "dedupratio" "what is written repeats itself so often" Nearly("in units of 4 KiB, by 64 repeated blocks") => all.general.dedupratio = Some(arg.ratio(arg.number()?)?)
@@ -189,7 +189,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Workload "range" "(low,high) in per cent or bytes" Mostly("a range beyond 100 per cent ends at the end") => all.wds.current().set_range(arg.range()?, false)
     Workload "hotband" "(low,high): a range of which some blocks are used more" Mostly("Vdbench's curve by zones that double from 16 KiB on, and writes begin where reads do") => all.wds.current().set_range(arg.range()?, true)
     Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Mostly("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law; a share is rounded to a whole per cent") => all.wds.current().seek = arg.seek()?
-    Workload "stride" "(min,max): how far the next operation is" Mostly("of different ones the mean") => all.wds.current().stride = Some(arg.stride()?)
+    Workload "stride" "(min,max): how many bytes a seek skips" Mostly("of strides, block sizes and blocks between two seeks that differ, the mean is used") => all.wds.current().stride = Some(arg.stride()?)
     Workload "streams" "this many sequential streams, each in its part" Documented => all.wds.current().streams = arg.streams()?
     Workload "iorate" "a rate of its own, in addition to the run's" Documented => all.wds.current().iorate = arg.own_rate()?
     Workload "priority" "who is served first" Nearly("of fixed rates before the rest") => all.wds.current().priority = Some(arg.priority()?)
@@ -207,7 +207,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Run "elapsed" "counted seconds (30)" Documented => all.rds.current().options.elapsed = Some(arg.seconds()?)
     Run "interval" "seconds of a report line (1)" Documented => all.rds.current().options.interval = arg.seconds()?
     Run "warmup" "seconds before the counted ones" Documented => all.rds.current().options.warmup = arg.seconds()?
-    Run "pause" "seconds after it" Documented => all.rds.current().options.pause = arg.seconds()?
+    Run "pause" "seconds before the next run" Documented => all.rds.current().options.pause = arg.seconds()?
     Run "maxdata" "end after this many bytes, below 100 this many times the size" Nearly("each device its share") => all.rds.current().options.maxdata.all = Some(arg.above_zero()?)
     Run "maxdataread" "maxdata, of reads" Nearly("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.read = Some(arg.above_zero()?)
     Run "maxdatawritten" "maxdata, of writes" Nearly("each device its share; counted are reads and writes") => all.rds.current().options.maxdata.written = Some(arg.above_zero()?)
@@ -295,6 +295,7 @@ pub(super) fn find(section: Section, parameter: &Parameter) -> Result<&'static K
     }
 }
 
+/// The message on a word that is no keyword of a section.
 fn unknown(section: Section, word: &str) -> String {
     let message = format!("there is no such keyword in the {} section", section.name());
     if let Some(row) = KEYWORDS.iter().find(|row| row.name == word) {

@@ -55,6 +55,7 @@ impl<'a> Lines<'a> {
         Ok(lines.found)
     }
 
+    /// Adds the lines of a file and of those that it includes.
     fn read_file(&mut self, name: &str, from: &Place) -> Result<(), Mistake> {
         if self.open.iter().any(|open| open == name) {
             let chain = self.open.join(" includes ");

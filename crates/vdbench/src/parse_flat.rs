@@ -143,6 +143,7 @@ fn only(option: &str, values: Vec<String>) -> Result<String, Mistake> {
     }
 }
 
+/// The columns that rows are filtered by, each with the value that it must have.
 fn pairs(values: Vec<String>) -> Result<Vec<(String, String)>, Mistake> {
     if values.is_empty() || values.len() % 2 == 1 {
         return refused("-f", "pairs must follow, as in -f run rd1");
@@ -157,6 +158,7 @@ fn places(names: &[&str], wanted: &[&str]) -> Result<Vec<usize>, Mistake> {
     wanted.iter().map(|name| place(names, name)).collect()
 }
 
+/// The index of a column.
 fn place(names: &[&str], wanted: &str) -> Result<usize, Mistake> {
     let found = names
         .iter()

@@ -1,9 +1,9 @@
 //! Where the operations of a workload go on a storage definition, and how large they are.
 
-use blocklab_units::{Bytes, SECTOR, agreeing, plural};
-use blocklab_workload::{BlockSizes, Hits, Pattern, Region, SizeMix, Spread, Zone};
+use blocklab_units::{Bytes, SECTOR};
+use blocklab_workload::{BlockSizes, Hits, Pattern, Region, Runs, SizeMix, Spread, Zone};
 
-use super::defs::{Range, Sd, Seek, Xfersize};
+use super::defs::{Range, Sd, Seek, Wd, Xfersize};
 use super::error::{Mistake, Subject};
 use super::run::Use;
 
@@ -12,6 +12,7 @@ pub(super) struct Placement {
     /// One region, or one for each stream; each with the suffix of its job's name, empty without streams.
     pub(super) regions: Vec<(String, Region)>,
     pub(super) pattern: Pattern,
+    pub(super) runs: Option<Runs>,
     pub(super) hits: Option<Hits>,
 }
 
@@ -31,7 +32,10 @@ pub(super) fn place(
     let (mut begin, end) = bounds(one, sd, size, block, notes)?;
     // The hit area is at the front; misses must not touch it, so they begin after it.
     let mut hits = None;
-    if wd.rhpct > 0.0 || wd.whpct > 0.0 {
+    let has_hits = wd.rhpct > 0.0 || wd.whpct > 0.0;
+    if has_hits && wd.streams > 0 {
+        notes.push(("streams", "rhpct= and whpct= have no effect on them"));
+    } else if has_hits {
         let area = wd.hitarea.unwrap_or(sd.hitarea).next_multiple_of(block);
         sd.check(
             area > 0,
@@ -50,13 +54,12 @@ pub(super) fn place(
         begin += area;
     }
     let streams = u64::from(wd.streams.max(1));
-    let message = format_args!(
-        "{} {} no multiple of {}",
-        plural(threads as usize, "thread"),
-        agreeing(threads as usize, "is", "are"),
-        plural(wd.streams as usize, "stream")
-    );
-    wd.check(u64::from(threads).is_multiple_of(streams), message)?;
+    if !u64::from(threads).is_multiple_of(streams) {
+        notes.push((
+            "streams",
+            "the threads are raised to a multiple of them, so that all have as many",
+        ));
+    }
     // Streams read sequentially, each in a region of its own of whole blocks.
     let each = (end - begin) / streams / block * block;
     if each == 0 {
@@ -73,14 +76,55 @@ pub(super) fn place(
             .map(|number| (format!("#{}", number + 1), region(number)))
             .collect(),
     };
+    let skips = wd.stride.and_then(|ends| strided(wd, ends, notes));
+    let (pattern, runs) = skips.unwrap_or_else(|| (pattern(wd, each, notes), None));
     Ok(Placement {
         regions,
-        pattern: pattern(one, each, notes),
+        pattern,
+        runs,
         hits,
     })
 }
 
-/// The bytes that may be used: never block 0.
+/// The pattern of `stride=` with these ends, in bytes: a seek skips as many behind the operation before
+/// it. `None`: without seeks, nothing is skipped.
+fn strided(wd: &Wd, (min, max): (u64, u64), notes: &mut Notes) -> Option<(Pattern, Option<Runs>)> {
+    let percent = match wd.seek {
+        Seek::Percent(percent) if percent > 0.0 => percent.round().clamp(1.0, 100.0),
+        Seek::Poisson(_) => 100.0,
+        _ => {
+            notes.push((
+                "stride",
+                "nothing is skipped, as nothing seeks; with seekpct=100, each operation would",
+            ));
+            return None;
+        }
+    };
+    let sizes = sizes(&wd.xfersize, &mut Notes::new()).read;
+    let unit = sizes.smallest().0.max(SECTOR);
+    let block = (mean(&sizes) as u64).next_multiple_of(unit);
+    // In Vdbench, a seek skips the shortest stride and up to so many blocks.
+    let blocks = ((max - min) / block).saturating_sub(1);
+    let between_seeks = ((block as f64 * 100.0 / percent) as u64).next_multiple_of(unit);
+    // In whole sectors, as O_DIRECT needs them.
+    let stride = (between_seeks + min + blocks / 2 * block).next_multiple_of(SECTOR);
+    let runs = (percent < 100.0).then(|| Runs {
+        follow_percent: 100 - percent as u8,
+        ..Runs::default()
+    });
+    if blocks > 0 || runs.is_some() || sizes.0.len() > 1 {
+        notes.push((
+            "stride",
+            "of strides, block sizes and blocks between two seeks that differ, the mean is used",
+        ));
+    }
+    let pattern = Pattern::Strided {
+        stride: Bytes(stride),
+    };
+    Some((pattern, runs))
+}
+
+/// Begin and end of the bytes that may be used: never block 0.
 fn bounds(
     one: &Use,
     sd: &Sd,
@@ -130,18 +174,7 @@ pub(super) const ROUNDED: &str = "a share is rounded to a whole per cent";
 
 /// The order of the operations of a workload in a region of `len` bytes. Where it differs from
 /// Vdbench's, a note says so.
-fn pattern(one: &Use, len: u64, notes: &mut Notes) -> Pattern {
-    let wd = &one.wd;
-    if let Some((min, max)) = wd.stride {
-        if min != max {
-            notes.push(("stride", "strides of different lengths: their mean is used"));
-        }
-        // In whole sectors, as O_DIRECT needs them, and at least one of them.
-        let stride = min.midpoint(max).next_multiple_of(SECTOR).max(SECTOR);
-        return Pattern::Strided {
-            stride: Bytes(stride),
-        };
-    }
+fn pattern(wd: &Wd, len: u64, notes: &mut Notes) -> Pattern {
     if wd.hotband {
         notes.push((
             "hotband",
@@ -270,9 +303,59 @@ pub(super) fn sizes(requested: &Xfersize, notes: &mut Notes) -> BlockSizes {
     }
 }
 
+/// The mean size of an operation in bytes.
+pub(super) fn mean(sizes: &SizeMix) -> f64 {
+    let weights: f64 = sizes.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
+    let weighted = sizes
+        .0
+        .iter()
+        .map(|(size, weight)| size.0 as f64 * f64::from(*weight));
+    weighted.sum::<f64>() / weights.max(1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A stride was the distance between two beginnings, so stride=(64k,64k) of blocks of 64 KiB read
+    /// one after the other; and it held for every operation, also where few or none of them seek.
+    #[test]
+    fn a_seek_skips_a_stride_behind_the_operation_before_it() {
+        let found = |xfersize, seek, ends| {
+            let wd = Wd {
+                xfersize,
+                seek,
+                ..Wd::default()
+            };
+            let mut notes = Notes::new();
+            let found = strided(&wd, ends, &mut notes);
+            let kib = found.map(|(pattern, runs)| match pattern {
+                Pattern::Strided { stride } => {
+                    (stride.0 >> 10, runs.map_or(0, |runs| runs.follow_percent))
+                }
+                _ => panic!("{pattern:?}"),
+            });
+            (kib, notes.len())
+        };
+        let fixed = |kib: u64| Xfersize::Fixed(kib << 10);
+        let kib = |min: u64, max: u64| (min << 10, max << 10);
+        let always = Seek::Percent(100.0);
+        assert_eq!(found(fixed(64), always, kib(64, 64)), (Some((128, 0)), 0));
+        assert_eq!(found(fixed(4), always, kib(64, 64)), (Some((68, 0)), 0));
+        // A stride from 64 KiB to 124 KiB, in blocks of 4 KiB: 7 or 8 of them in the mean.
+        assert_eq!(found(fixed(4), always, kib(64, 128)), (Some((96, 0)), 1));
+        // Five blocks, then a skip of a megabyte.
+        let some = Seek::Percent(20.0);
+        assert_eq!(
+            found(fixed(8), some, kib(1024, 1024)),
+            (Some((1064, 80)), 1)
+        );
+        let mix = Xfersize::Mix(vec![(4 << 10, 50.0), (12 << 10, 50.0)]);
+        assert_eq!(found(mix, always, kib(64, 64)), (Some((72, 0)), 1));
+        for never in [Seek::Percent(0.0), Seek::Eof, Seek::SequentialAnywhere] {
+            assert_eq!(found(fixed(4), never, kib(64, 64)), (None, 1));
+        }
+    }
 
     /// Where the operations are on average, in per cent of the range.
     fn mean_place(zones: &[Zone]) -> f64 {

@@ -7,7 +7,7 @@ use blocklab_record::{Note, NoteLevel};
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
     Access, BlockSizes, Case, Content, Durability, EndsOthers, ErrorPolicy, Flush, Job, Mix,
-    MostErrors, Pattern, Plan, Pooled, SizeMix, Stop, Workload,
+    MostErrors, Pattern, Plan, Pooled, Stop, Workload,
 };
 
 use super::ParameterFile;
@@ -15,7 +15,7 @@ use super::command::Validation;
 use super::concat;
 use super::defs::{General, LoopKind, OpenFlags, RunOptions, Sd, Seek, Wd, Xfersize};
 use super::error::{Mistake, Subject};
-use super::place::{Notes, ROUNDED, place, sizes};
+use super::place::{Notes, ROUNDED, mean, place, sizes};
 use super::rates::{PlannedJob, nominal, set_rate};
 use super::run::{Loops, Rate, Run, Use};
 use super::value::MAX_RATE;
@@ -67,7 +67,7 @@ const LEAST_SKEW: f64 = 1e-4;
 /// Plans the runs of parameter files.
 ///
 /// # Errors
-/// Storage that holds no block, devices without o_direct, streams that do not divide the threads.
+/// Storage that holds no block, and devices without o_direct.
 pub fn prepare(file: &ParameterFile, inputs: &Inputs) -> Result<Prepared, Mistake> {
     let mut planner = Planner {
         file,
@@ -324,8 +324,8 @@ impl Planner<'_> {
             self.note(format!("{subject} of wd={}", wd.name), text);
         }
         let read = wd.rdpct.round().clamp(0.0, 100.0) as u8;
-        // `place` has checked that the streams divide the threads evenly.
-        let depth = threads / placement.regions.len() as u32;
+        // Each stream has as many, as in Vdbench, which raises the threads for that.
+        let depth = threads.div_ceil(placement.regions.len() as u32);
         let (ramp, runtime) = times(&run.options);
         let jobs = placement.regions.into_iter().map(|(suffix, region)| {
             let pool = format!("{}{suffix}", definition.name);
@@ -334,6 +334,7 @@ impl Planner<'_> {
                 sizes: sizes.clone(),
                 region,
                 pattern: placement.pattern.clone(),
+                runs: placement.runs,
                 align: (definition.align > 0).then_some([Bytes(definition.align); 3]),
                 content: content(&self.file.general, definition, run),
                 stop: Stop {
@@ -416,6 +417,7 @@ fn name(run: &Run, before: &[Case]) -> String {
         .unwrap_or(name)
 }
 
+/// What is written. Ratios become shares: of a ratio of 4 to 1, 75 per cent is compressible or a duplicate.
 fn content(general: &General, sd: &Sd, run: &Run) -> Content {
     let compress = run.compratio.or(general.compratio).unwrap_or(1.0);
     let dedupe = sd.dedupratio.or(general.dedupratio).unwrap_or(1.0);
@@ -428,8 +430,10 @@ fn content(general: &General, sd: &Sd, run: &Run) -> Content {
     }
 }
 
-/// `maxdata`: each job has the part of it that it does in the run. A number below 100 is no amount of
-/// bytes but a multiple of the size of what is used.
+/// Below this, `maxdata` is no amount of bytes but a multiple of the size of the storage, as in Vdbench.
+pub(super) const LEAST_MAXDATA_BYTES: f64 = 100.0;
+
+/// `maxdata`: each job has the part of it that it does in the run.
 fn limit(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], sizes: &[u64]) {
     let most = run.options.maxdata;
     let requested = [most.all, most.read, most.written];
@@ -438,7 +442,7 @@ fn limit(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], sizes: &[u64])
     };
     let used: BTreeSet<usize> = run.uses.iter().flat_map(|one| one.sds.clone()).collect();
     let all: u64 = used.iter().map(|index| sizes[*index]).sum();
-    let bytes = if requested < 100.0 {
+    let bytes = if requested < LEAST_MAXDATA_BYTES {
         requested * all as f64
     } else {
         requested
@@ -461,16 +465,6 @@ fn limit(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], sizes: &[u64])
         let own = (bytes * (part / whole.max(1e-9))).round() as u64;
         job.stop.bytes = Some(Bytes(own.max(1)));
     }
-}
-
-/// The mean size of an operation in bytes.
-fn mean(sizes: &SizeMix) -> f64 {
-    let weights: f64 = sizes.0.iter().map(|(_, weight)| f64::from(*weight)).sum();
-    let weighted = sizes
-        .0
-        .iter()
-        .map(|(size, weight)| size.0 as f64 * f64::from(*weight));
-    weighted.sum::<f64>() / weights.max(1.0)
 }
 
 /// The built-in test of five seconds, on a file of this name.

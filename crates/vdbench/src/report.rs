@@ -41,6 +41,7 @@ struct Shown {
 
 const NOWHERE: Shown = shown([""; 2], None, None);
 
+/// Columns of a figure: its two lines of heading, and width and decimals in each table that has it.
 const fn shown(
     heads: [&'static str; 2],
     summary: Option<(usize, usize)>,

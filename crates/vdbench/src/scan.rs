@@ -126,8 +126,8 @@ impl Joined {
     fn add(&mut self, text: &str, place: &Place) -> Result<(), Mistake> {
         self.places.push((self.pieces.len(), place.clone()));
         let (mut pieces, is_open) = unquote(text);
-        // The blanks and commas behind it, and with them the next parameters, would belong to the value. At
-        // the last word of a line it does no harm, and Vdbench takes it.
+        // The blanks and commas after an open quotation mark, and with them the next parameters, would belong
+        // to the value. A mark in the last word of a line does no harm, and Vdbench accepts it.
         let word = &text[text.rfind('"').unwrap_or(0)..];
         if is_open && word.contains([',', ' ', '\t']) {
             return Err(Mistake::new(word, "the quotation mark is not closed").at(place));

@@ -63,12 +63,14 @@ impl Argument<'_> {
         }
     }
 
-    /// `5`, `stop`, `remove`, `(remove,5)` or `"script $lun"`.
+    /// `5`, `(5,60)`, `stop`, `remove`, `(remove,60)` or `"script $lun"`.
     pub(super) fn data_errors(&self) -> Result<DataErrors, Mistake> {
         let words = self.words()?;
         let (most, command, remove) = match &*words.iter().map(String::as_str).collect::<Vec<_>>() {
             [word] if removes(word) => (1, None, true),
-            [word, most] if removes(word) => (self.error_number(most)?, None, true),
+            // The seconds after which storage is used again, or the run ends for good, have no effect.
+            [word, seconds] if removes(word) && is_count(seconds) => (1, None, true),
+            [most, seconds] if is_count(seconds) => (self.error_number(most)?, None, false),
             ["stop"] => (1, None, false),
             [word] if word.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
                 (self.error_number(word)?, None, false)
@@ -93,7 +95,7 @@ impl Argument<'_> {
 
     /// `(default,20,40,1m,1s)`: the name of the list, then upper edges. A number without a unit is
     /// in microseconds. One that is not above the edge before it is a step: edges at this distance
-    /// follow up to the next number.
+    /// follow up to the next number. `suppress`, which may be abbreviated, leaves empty ends out.
     pub(super) fn buckets(&self) -> Result<Buckets, Mistake> {
         // Older files have all edges in one pair of quotes.
         let words = self.names()?;
@@ -116,6 +118,10 @@ impl Argument<'_> {
         };
         Ok(Buckets { edges, suppress })
     }
+}
+
+fn is_count(word: &str) -> bool {
+    word.parse::<u32>().is_ok()
 }
 
 /// `rem` to `remove_device`.

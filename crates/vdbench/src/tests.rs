@@ -214,7 +214,9 @@ fn data_errors_in_all_their_forms() {
         ("data_errors=stop", errors(1, None, false)),
         ("data_errors=remove", errors(1, None, true)),
         ("dataerrors=remove_device", errors(1, None, true)),
-        ("data_errors=(remove,7)", errors(7, None, true)),
+        // Seven seconds and a minute, which have no effect.
+        ("data_errors=(remove,7)", errors(1, None, true)),
+        ("data_errors=(5,60)", errors(5, None, false)),
         (
             "data_errors=\"sh report.sh $lun $lba\"",
             errors(1, Some("sh report.sh $lun $lba"), false),
@@ -230,7 +232,7 @@ fn data_errors_in_all_their_forms() {
 fn what_a_note_tells_of_differs_on_the_page() {
     let text = "dedupratio=2\nsd=sd1,lun=a,size=1g,openflags=fsync\n\
                 wd=default,sd=sd1,skew=0\nwd=wd1,xfersize=(512,1m,512),range=(50,150)\n\
-                wd=wd2,stride=(4k,8k)\nwd=wd3,hotband=(10,20)\nwd=wd4,seekpct=sequentialnz\n\
+                wd=wd2,stride=(4k,16k)\nwd=wd3,hotband=(10,20)\nwd=wd4,seekpct=sequentialnz\n\
                 wd=wd5,seekpct=(poisson,3)\nrd=rd1,wd=*,iorate=5,forcompratio=(1,2)\n";
     let parameters = parsed(text, "").unwrap();
     let inputs = Inputs {
@@ -262,6 +264,31 @@ fn what_a_note_tells_of_differs_on_the_page() {
     assert!(found >= 9, "{:?}", prepared.notes);
 }
 
+/// The story: `seekpct=0.3` ran sequentially, and nothing said so.
+#[test]
+fn a_rounded_share_of_random_operations_is_noted() {
+    let all = [
+        ("0", false),
+        ("0.3", true),
+        ("50", false),
+        ("99.7", true),
+        ("100", false),
+    ];
+    for (share, is_noted) in all {
+        let text = format!(
+            "sd=sd1,lun=a,size=1g\nwd=wd1,sd=sd1,seekpct={share}\nrd=rd1,wd=wd1,iorate=5\n"
+        );
+        let inputs = Inputs {
+            sizes: vec![1 << 30],
+            ..Inputs::default()
+        };
+        let prepared = prepare(&parsed(&text, "").expect(share), &inputs).expect(share);
+        let mut notes = prepared.notes.iter();
+        let found = notes.any(|note| note.subject == "seekpct of wd=wd1");
+        assert_eq!(found, is_noted, "{share}: {:?}", prepared.notes);
+    }
+}
+
 /// `maxdataread=1m` ended a run after a megabyte of reads and writes, and `compratio=2` or
 /// `distribution=variable` were approximated, and the run had no note of it: only the page knew.
 #[test]
@@ -283,6 +310,26 @@ fn what_is_approximated_is_noted() {
     assert_eq!(subjects, expected);
     let approximated = blocklab_record::NoteLevel::Approximated;
     assert!(prepared.notes.iter().all(|note| note.level == approximated));
+}
+
+/// Ten streams were refused where storage has the usual eight threads, and hits moved the streams away
+/// from the front. Vdbench raises the threads and ignores the hits.
+#[test]
+fn streams_have_as_many_threads_each_and_no_hits() {
+    let text = "sd=sd1,lun=a\nwd=wd1,sd=sd1,xfersize=1m,seekpct=0,streams=10,rhpct=50\n\
+                rd=rd1,wd=wd1,iorate=max\n";
+    let inputs = Inputs {
+        sizes: vec![1 << 30],
+        ..Inputs::default()
+    };
+    let prepared = prepare(&parsed(text, "").unwrap(), &inputs).unwrap();
+    let jobs = &prepared.plan.cases[0].workload.jobs;
+    assert_eq!(jobs.len(), 10);
+    assert!(jobs.iter().all(|job| job.depth == 1));
+    assert_eq!(jobs[0].region.offset.0, 1 << 20);
+    let hits = jobs.iter().filter_map(|job| job.pool.as_ref()?.hits);
+    assert_eq!(hits.count(), 0);
+    assert_eq!(subjects_of_notes(text), ["streams of wd=wd1"; 2]);
 }
 
 /// Each job had an even part of `maxdata=`. The workload of large blocks had done its part first, and

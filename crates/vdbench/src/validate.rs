@@ -139,6 +139,7 @@ pub fn validate(
     prepared.notes.extend(notes(file, inputs));
 }
 
+/// Gives a job what it needs to check the keys of its blocks.
 fn attach(
     job: &mut Job,
     validated: &Validated,

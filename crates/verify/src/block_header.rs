@@ -49,7 +49,7 @@ pub enum Generation {
     Exactly(u64),
     /// This one or a later one.
     AtLeast(u64),
-    /// This one, if an earlier run of ours wrote it.
+    /// This one, if an earlier run of blocklab wrote it.
     Earlier(u64),
     /// This one or a later one, if an earlier run of ours wrote it: one with a ramp, in which it made an
     /// unknown number of writes.

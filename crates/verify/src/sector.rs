@@ -135,7 +135,7 @@ impl Sectors {
 
     /// The first kind of damage that a sector shows; `None`: none.
     fn verdict(&self, sector: &[u8], offset: u64, key: u8) -> Option<WrongKind> {
-        // A head that is no head of ours says nothing else; behind this its fields can be believed.
+        // A damaged head says nothing else. After this check its fields can be trusted.
         if sector[17] != check(sector)
             || sector[18..24] != [0; 6]
             || !(1..=126).contains(&sector[16])

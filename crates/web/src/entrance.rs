@@ -102,18 +102,19 @@ impl Entrance {
         }
     }
 
-    /// Whether the server accepts this value of the `Host` header: host and port.
+    /// Whether the server accepts this value of the `Host` header: host and port, which clients leave out
+    /// where it is 80, that of HTTP.
     ///
     /// Names other than `localhost` are refused, because their owner can let them resolve to this
     /// machine. Other IP addresses are accepted where the server listens beyond loopback: an address
     /// cannot be redirected.
     fn answers_to(&self, host: &str) -> bool {
-        let Some((name, port)) = host.rsplit_once(':') else {
-            return false;
+        let port = self.address.port();
+        let name = match host.strip_suffix(&format!(":{port}")) {
+            Some(name) => name,
+            None if port == 80 => host,
+            None => return false,
         };
-        if port != self.address.port().to_string() {
-            return false;
-        }
         let is_local = ["127.0.0.1", "localhost", "[::1]"].contains(&name);
         let bare = name
             .strip_prefix('[')
@@ -293,6 +294,26 @@ mod tests {
         assert_eq!(by("127.0.0.1:7411"), Ok(()));
         assert_eq!(by("evil.test:7411"), Err(Refusal::Host));
         assert_eq!(by("10.0.0.7:80"), Err(Refusal::Host));
+    }
+
+    /// The story: `serve --port 80` printed an address that every browser was refused at, since none sends
+    /// the port of HTTP.
+    #[test]
+    fn the_port_of_http_may_be_left_out() {
+        let by = |host: &str| admitted("0.0.0.0:80", ("GET", "/"), &[("host", host), BEARER]);
+        for host in [
+            "127.0.0.1",
+            "localhost",
+            "[::1]",
+            "[::1]:80",
+            "10.0.0.7",
+            "10.0.0.7:80",
+        ] {
+            assert_eq!(by(host), Ok(()), "{host}");
+        }
+        for host in ["evil.test", "127.0.0.1:81", "127.0.0.1:", "[::1]:8080", ""] {
+            assert_eq!(by(host), Err(Refusal::Host), "{host}");
+        }
     }
 
     #[test]

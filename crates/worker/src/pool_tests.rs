@@ -191,6 +191,33 @@ fn a_job_that_has_done_its_bytes_leaves_its_group() {
     assert!(long > 7500, "{long}");
 }
 
+/// The bytes of the ramp counted towards an amount as towards a pass. A run with a warm-up of six minutes
+/// and an amount of bytes was over before anything was measured.
+#[test]
+fn an_amount_of_bytes_is_measured_and_a_pass_begins_with_the_ramp() {
+    let issued = |stop: Stop| {
+        let mut job = job("a", Pooled::new("p", 1));
+        job.sizes = BlockSizes::fixed(Bytes(1 << 12));
+        job.pattern = Pattern::Sequential;
+        job.region.size = Some(Bytes(150 << 12));
+        job.ramp = Nanos(100_000_000);
+        job.stop = stop;
+        let (mut pool, _) = pool(vec![job], 1);
+        drive(&mut pool, QUICK).len()
+    };
+    // A hundred operations in the ramp, and a hundred behind it.
+    let amount = Stop {
+        bytes: Some(Bytes(100 << 12)),
+        ..Stop::default()
+    };
+    assert_eq!(issued(amount), 200);
+    let pass = Stop {
+        loops: Some(1),
+        ..Stop::default()
+    };
+    assert_eq!(issued(pass), 150);
+}
+
 #[test]
 fn each_arrival_process_has_its_rate() {
     let paced = |name, pace| Job {

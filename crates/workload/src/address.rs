@@ -182,7 +182,11 @@ const KEYS: [Key; 15] = [
     },
     Key {
         name: "hits",
-        set: |offer, value| share(value).map(|share| offer.hits = Some(share)),
+        set: |offer, value| {
+            let hits =
+                share(value).map_err(|_| format!("`{value}` is no share of reads such as 80%"));
+            hits.map(|hits| offer.hits = Some(hits))
+        },
         get: |offer| offer.hits.map(|percent| format!("{percent}%")),
     },
     Key {
@@ -414,6 +418,7 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// The path of a device file, or a volume that is sold.
     fn address(&mut self) -> Result<Address, AddressError> {
         let all = self.trimmed(0..self.text.len());
         if all.is_empty() {
@@ -426,6 +431,7 @@ impl<'t> Parser<'t> {
         self.offer(all).map(Address::Sold)
     }
 
+    /// `[COUNTx]VOLUME[:SIZE][,KEY=VALUE…][@INSTANCE[,KEY=VALUE…]]`.
     fn offer(&mut self, all: Range<usize>) -> Result<Offer, AddressError> {
         let mut offer = Offer::default();
         let at = self.text[all.clone()].find('@').map(|at| all.start + at);

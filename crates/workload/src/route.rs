@@ -133,6 +133,7 @@ impl Route {
         self.positions = self.positions.map(|_| [0; 3]);
     }
 
+    /// Offset and length of the next operation of at most `len` bytes.
     fn draw(
         &mut self,
         places: &mut Places,

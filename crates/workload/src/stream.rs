@@ -334,6 +334,7 @@ impl Requests {
         places.is_covered()
     }
 
+    /// The next request where settings refine the pattern; one that was set aside comes first.
     #[inline(never)]
     fn refined_request(&mut self, direction: Direction) -> Request {
         let pending = self
@@ -382,11 +383,10 @@ impl Requests {
 
 /// Distance between two possible random offsets, and the smallest and the largest block.
 fn blocks(job: &Job) -> (u64, u64, u64) {
-    if !job.pattern.every_block_once() {
-        let smallest = job.sizes.smallest().0;
-        return (grain(job, smallest), smallest, job.sizes.largest().0);
-    }
     let (smallest, largest) = job.occurring_blocks();
+    if !job.pattern.every_block_once() {
+        return (grain(job, smallest.0), smallest.0, largest.0);
+    }
     match job.piece() {
         Some(piece) => (piece.0, piece.0, largest.0),
         // A block that is hit once must not overlap any other block.
@@ -529,6 +529,8 @@ impl Sizes {
         }
     }
 
+    /// The only size, one by its weight, or any in a range: multiples of the smallest, or of any
+    /// length.
     fn draw_one(&self, chance: &mut Stream) -> u32 {
         match self {
             Self::Fixed(size) => *size,

@@ -34,6 +34,20 @@ fn the_mix_and_the_sizes_are_met() {
     );
 }
 
+/// Reads of 64 KiB began at multiples of 4 KiB, the blocks of writes that the job does not have.
+#[test]
+fn places_are_multiples_of_blocks_that_occur() {
+    let mut job = Job::new("aligned");
+    job.pattern = Pattern::RANDOM;
+    job.mix = Mix::READ;
+    job.sizes = BlockSizes {
+        read: SizeMix::fixed(Bytes(65536)),
+        ..BlockSizes::fixed(Bytes(4096))
+    };
+    let stream = requests(&job, 1000);
+    assert!(stream.iter().all(|r| r.offset % 65536 == 0));
+}
+
 #[test]
 fn the_same_seed_gives_the_same_stream() {
     let job = Job::new("again");

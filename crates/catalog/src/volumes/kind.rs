@@ -306,6 +306,7 @@ impl Kind {
         names.try_for_each(|name| self.check_limits(catalog, Some(name)))
     }
 
+    /// Whether the tables have every limit that the rules of this type need.
     fn check_limits(&self, catalog: &Catalog, engine: Option<&str>) -> Result<(), String> {
         let limits = Limits::find(catalog, self.limits_of(), None, engine)
             .map_err(|refusal| refusal.message)?;

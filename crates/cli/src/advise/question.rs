@@ -159,7 +159,7 @@ fn sellers(args: &AdviseArgs, in_use: Option<&Offer>, catalog: &Catalog) -> Resu
 }
 
 /// Whose a volume is.
-fn vendor_of(offer: &Offer, catalog: &Catalog) -> String {
+pub fn vendor_of(offer: &Offer, catalog: &Catalog) -> String {
     // `local` is a name of every vendor: the machine tells whose it is.
     let named = match (offer.volume.as_str(), &offer.instance) {
         ("local", Some(machine)) => machine,

@@ -246,6 +246,9 @@ pub fn simulate(load: &Load<'_>, specs: &[&DeviceSpec], tolerated: Nanos) -> Res
     Ok(replays.into_iter().map(Replay::end).collect())
 }
 
+/// Times of a trace are shown in whole seconds.
+const SECOND: u64 = 1_000_000_000;
+
 /// The answer about a volume. `bounds`: of its longest wait, `None` where there are none; `outcome`: of
 /// its simulation, `None` where the bounds were enough.
 fn judge(
@@ -259,8 +262,12 @@ fn judge(
     let verdict = match &outcome {
         _ if demand.end_bytes > capacity.0 => Verdict::TooSmall,
         Some(outcome) if outcome.wait_max_ns <= tolerated.0 => Verdict::Fits,
-        // `held` begins with the limit for which all operations together waited longest.
-        Some(outcome) if outcome.held.first().is_some_and(|held| held.is_credit) => {
+        // `held` begins with the limit for which all operations together waited longest. Where credits were
+        // spent from the beginning, there is no time until which it fits.
+        Some(outcome)
+            if outcome.held.first().is_some_and(|held| held.is_credit)
+                && outcome.first_late_ns.is_some_and(|first| first >= SECOND) =>
+        {
             Verdict::FitsUntil
         }
         Some(_) => Verdict::DoesNotFit,

@@ -296,7 +296,7 @@ fn source(
         return Ok(None);
     }
     let bytes = read_input(path, LARGEST_REPORT);
-    // Too large to be read at once for the checksum: the record then has no source, as above.
+    // A file that cannot be read at once has no checksum, and so the record has no source.
     let Ok(bytes) = bytes else { return Ok(None) };
     let source = TraceFile {
         path: path.display().to_string(),

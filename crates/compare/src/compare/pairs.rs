@@ -115,6 +115,7 @@ impl<'a> Load<'a> {
         self.kind_of(self.different_jobs(Agreement::Exact))
     }
 
+    /// The kind of the load whose `different` jobs are these, each with its threads.
     fn kind_of(&self, different: Vec<(Kind, u32)>) -> Kind {
         let mut kind = vec![
             ("direction", self.direction.to_string()),

@@ -182,7 +182,7 @@ impl<'a> ExplainedRun<'a> {
             return Why::Latency;
         }
         let documented = case.phase().map_or(expected, |phase| phase.iops);
-        if let Some(why) = self.bought_otherwise(case, load, documented) {
+        if let Some(why) = self.bought_otherwise(case, load, documented, is_held) {
             return why;
         }
         // A device file has no published range of latencies: a lower rate needs no other cause.
@@ -296,12 +296,14 @@ impl<'a> ExplainedRun<'a> {
     }
 
     /// Whether the rate is that of something else than what the address names: the type with its
-    /// default settings, another type, fewer or smaller volumes, another size of the instance.
+    /// default settings, another type, fewer or smaller volumes, another size of the instance. `is_held`: the
+    /// record shows that a limit held it back, see [`Self::is_held_back`].
     fn bought_otherwise(
         &self,
         case: &ExplainedCase<'_>,
         load: Load,
         documented: f64,
+        is_held: bool,
     ) -> Option<Why> {
         let off = |spec: &DeviceSpec| case.off(spec, load);
         let by_default = self.default.as_ref().map_or(f64::INFINITY, off);
@@ -318,7 +320,10 @@ impl<'a> ExplainedRun<'a> {
             {
                 return Some(Why::OtherType(kind.clone()));
             }
-            _ if little && by_default <= NEAR => return Some(Why::DefaultSettings),
+            // A limit of the default settings that held the case back is no shortfall of what latency gives.
+            _ if by_default <= NEAR && (little || (is_held && case.is_latency_bound())) => {
+                return Some(Why::DefaultSettings);
+            }
             _ => {}
         }
         if little && let Some(why) = self.others.smaller(self.given, case.iops / documented, off) {

@@ -638,6 +638,9 @@ fn a_limit_below_the_rate_of_the_latency_explains_a_shallow_load() {
     assert_eq!(unknown, Why::Latency);
     let is_named = matches!(known, Why::OtherSetting { recorded, .. } if recorded == 4000.0);
     assert!(is_named, "{known:?}");
+    // A little less than the latency gives, and just what the type gives without settings.
+    let (unknown, known) = held(3000.0, 2, 3000.0, "gp3:500GiB,iops=6000");
+    assert_eq!((unknown, known), (Why::Latency, Why::DefaultSettings));
     // A device that is quicker than the model meets the limit that was sold.
     let quick = held(16_000.0, 8, 16_000.0, "gp3:1TiB,iops=16000");
     assert_eq!(quick, (Why::Latency, Why::Latency));

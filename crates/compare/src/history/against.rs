@@ -129,8 +129,8 @@ pub(crate) fn holm(p_values: &[f64], error: f64) -> Vec<bool> {
     order.sort_by(|a, b| p_values[*a].total_cmp(&p_values[*b]));
     let mut rejected = vec![false; p_values.len()];
     for (rank, place) in order.iter().enumerate() {
-        // Each rejection leaves fewer hypotheses to share the error. The first one that stands
-        // keeps all weaker ones.
+        // Each rejection leaves fewer hypotheses to share the error. After the first one that is not
+        // rejected, none with a larger p-value is.
         if p_values[*place] > error / (p_values.len() - rank) as f64 {
             break;
         }

@@ -85,7 +85,7 @@ fn each(family: &Family, figure: Figure, lookup: &Lookup<'_>) -> Option<Vec<f64>
     cases.map(|(_, case)| lookup(case, figure)).collect()
 }
 
-/// Latency over rate, as it is drawn.
+/// Rates and latencies, in the order in which the curve is drawn.
 fn curve(family: &Family, lookup: &Lookup<'_>) -> Option<Vec<(f64, f64)>> {
     let rates = each(family, Figure::Iops, lookup)?;
     let (curve, _) = ordered(&rates, &each(family, Figure::MeanUs, lookup)?);

@@ -465,6 +465,7 @@ fn level(text: &str) -> Result<f64, String> {
     }
 }
 
+/// `KEY=VALUE`; the volumes decide what a key takes.
 fn setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text
         .split_once('=')

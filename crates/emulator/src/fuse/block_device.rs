@@ -178,8 +178,8 @@ impl BlockDevice {
         opened.is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))
     }
 
-    /// Takes the file from behind the device; where somebody has it open, that happens when he
-    /// closes it.
+    /// Detaches the file from the device. Where a program has the device open, the kernel does so when it
+    /// is closed.
     pub(super) fn release(&self) {
         if !self.is_there() {
             return;

@@ -67,7 +67,7 @@ pub(super) fn iops_cap(cases: &Cases<'_>) -> Vec<Finding> {
 fn plateaus<'a>(
     cases: &'a Cases<'a>,
     fewest: usize,
-    what: impl Fn(&CaseView<'a>) -> f64,
+    figure: impl Fn(&CaseView<'a>) -> f64,
 ) -> Vec<Vec<&'a CaseView<'a>>> {
     let explained = explained(cases);
     families(cases, Axis::Size)
@@ -77,7 +77,7 @@ fn plateaus<'a>(
                 .into_iter()
                 .filter(|case| shows_target(cases, case) && !explained.contains(case.name))
                 .collect();
-            let values: Vec<f64> = family.iter().map(|case| what(case)).collect();
+            let values: Vec<f64> = family.iter().map(|case| figure(case)).collect();
             // Of runs of the same length, the one of the smallest blocks.
             let lengths = (0..values.len()).map(|start| (start, same_from(&values[start..])));
             let (start, length) =

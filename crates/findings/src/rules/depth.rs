@@ -161,9 +161,9 @@ pub(super) fn batched(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 /// The rate is depth over latency, and more depth gives more. In a closed loop the law holds for
-/// a saturated device too. The model knows for what operations waited; on a real disk it takes a
-/// deeper sibling to know, and without one, a few operations in flight are worth a word, and a less
-/// certain one.
+/// a saturated device too. The model knows for what operations waited. On a real disk only a deeper
+/// sibling shows it; without one, a case with few operations in flight gets a finding of less
+/// confidence.
 pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
     let (mut hits, mut at_limit, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for case in &cases.list {

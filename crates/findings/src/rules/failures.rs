@@ -145,13 +145,33 @@ pub(super) fn failed_operations(cases: &Cases<'_>) -> Vec<Finding> {
             hits.push((case.name, hit));
         }
     }
-    kinds
+    let mut findings: Vec<Finding> = kinds
         .into_values()
         .flat_map(|(kind, hits)| {
             let advice = failure_advice(kind, cases.record);
             joined(cases, "failed-operations", Some(advice), hits)
         })
-        .collect()
+        .collect();
+    findings.extend(imported_failures(cases));
+    findings
+}
+
+/// Other programs count failed operations, and tell neither their kind nor their places.
+fn imported_failures(cases: &Cases<'_>) -> Vec<Finding> {
+    let advice = "The figures hold only the operations that succeeded; the output of the program \
+                  itself may say what failed.";
+    per_case(cases, "failed-operations", Some(advice), |case| {
+        let unexplained = case.jobs().filter(|job| job.errors.is_empty());
+        let failed: u64 = unexplained.map(|job| job.accounting.failed).sum();
+        let failed = failed as f64;
+        (cases.record.origin == Origin::Imported && failed > 0.0).then(|| {
+            critical("{} failed", [sum(failed, "operation", "operations")]).with(
+                "operations failed",
+                failed,
+                "",
+            )
+        })
+    })
 }
 
 /// What helps against failures of this kind.
@@ -306,6 +326,23 @@ mod tests {
             "b: 100,000 operations were issued, but 100,003 are accounted for."
         );
         assert_eq!(finding.severity, Severity::Critical);
+    }
+
+    /// The story: of a result of fio that counted failed operations, the finding was that the case was
+    /// imported without a failure.
+    #[test]
+    fn failures_that_another_program_counted_are_a_finding() {
+        let mut record = record(&[Sketch::named("a")]);
+        record.origin = Origin::Imported;
+        silent(&record, "failed-operations");
+        let accounting = &mut record.measurements[0].jobs[0].accounting;
+        accounting.failed = 3;
+        accounting.issued += 3;
+        assert_eq!(
+            the(&record, "failed-operations").statement,
+            "a: 3 operations failed."
+        );
+        silent(&record, "sound");
     }
 
     /// The story: of one operation that hung, the finding was "1 operations did not come back and were

@@ -1,6 +1,6 @@
 //! What a job was asked to reach while it ran: a steady state, or the queue depth that keeps a latency.
 
-use blocklab_record::{JobResult, Stopped};
+use blocklab_record::{JobResult, Measurement, Stopped};
 use blocklab_workload::{Job, LatencyTarget};
 
 use crate::Finding;
@@ -16,12 +16,14 @@ const fn ended(job: &JobResult) -> bool {
     )
 }
 
-/// The results of the jobs of a case that were requested so, each with its request.
+/// The results of the jobs of a pass of a case, each with its request.
 fn requested<'c>(
     cases: &'c Cases<'_>,
     case: &'c CaseView<'_>,
+    pass: &'c Measurement,
 ) -> impl Iterator<Item = (&'c JobResult, &'c Job)> {
-    case.jobs().filter(|job| ended(job)).filter_map(move |job| {
+    let jobs = pass.jobs.iter().filter(|job| ended(job));
+    jobs.filter_map(move |job| {
         let mut planned = cases.planned_jobs(case);
         let planned = planned.find(|planned| planned.name == job.name)?;
         Some((job, planned))
@@ -33,24 +35,33 @@ pub(super) fn not_steady(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Allow more time or condition the device before: these figures are those of a device that \
                   still changes.";
     per_case(cases, "not-steady", Some(advice), |case| {
-        let missed = requested(cases, case).filter(|(job, planned)| {
-            planned.stop.steady.is_some() && job.stopped != Stopped::Steady
+        // One job of each pass, whatever others of it have missed theirs.
+        let missed = case.passes.iter().filter_map(|pass| {
+            let mut jobs = requested(cases, case, pass);
+            jobs.find(|(job, planned)| {
+                planned.stop.steady.is_some() && job.stopped != Stopped::Steady
+            })
         });
         let missed: Vec<&JobResult> = missed.map(|(job, _)| job).collect();
         let last = missed.last()?;
+        let passes = case.passes.len();
+        let hit = warning(
+            "the steady state that was asked for was not reached in {}",
+            [sum(missed.len() as f64, "pass", "passes")],
+        );
+        let hit = if passes > 1 {
+            hit.alone(" of {}", [number(passes as f64)])
+        } else {
+            hit
+        };
         Some(
-            warning(
-                "the steady state that was asked for was not reached in {}",
-                [sum(missed.len() as f64, "pass", "passes")],
-            )
-            .alone(" of {}", [number(case.passes.len() as f64)])
-            .with("passes that did not become steady", missed.len() as f64, "")
-            .with(
-                "rounds judged at the end",
-                last.steady_rounds.len() as f64,
-                "",
-            )
-            .with("spread of their rates", spread(last), "%"),
+            hit.with("passes that did not become steady", missed.len() as f64, "")
+                .with(
+                    "rounds judged at the end",
+                    last.steady_rounds.len() as f64,
+                    "",
+                )
+                .with("spread of their rates", spread(last), "%"),
         )
     })
 }
@@ -70,7 +81,9 @@ pub(super) fn latency_target(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Look at the latency of the rows at depth 1, and allow what the device can keep; a search \
                   needs a window of its own for each depth that it tries.";
     per_case(cases, "latency-target", Some(advice), |case| {
-        let with_target = requested(cases, case)
+        let jobs = case.passes.iter();
+        let with_target = jobs
+            .flat_map(|pass| requested(cases, case, pass))
             .filter_map(|(job, planned)| Some((job.found_depth, planned.latency_target?)));
         let found: Vec<(Option<u32>, LatencyTarget)> = with_target.collect();
         let of_depth = |depth: Option<u32>| found.iter().find(|(found, _)| *found == depth);
@@ -150,6 +163,10 @@ mod tests {
         );
         let spread = finding.evidence.last().expect("figures");
         assert!((spread.value - 20.0).abs() < 1e-9, "{spread:?}");
+        let mut once = missed;
+        once.measurements.truncate(1);
+        let statement = the(&once, "not-steady").statement;
+        assert!(statement.ends_with("not reached in 1 pass."), "{statement}");
         let reached = requested_as(steady(), |job| job.stopped = Stopped::Steady);
         silent(&reached, "not-steady");
         let stopped = requested_as(steady(), |job| job.stopped = Stopped::Interrupted);

@@ -3,6 +3,7 @@
 use blocklab_record::PERCENTILES;
 use blocklab_units::Nanos;
 
+use super::slices::advice_to_measure_longer;
 use crate::hit::{Hit, per_case};
 use crate::statement::{number, time, word};
 use crate::view::{CaseView, Cases};
@@ -23,8 +24,11 @@ const ENOUGH_AFTER_RAMP_NS: u64 = 2_000_000_000;
 /// rules on its limits name what it held back.
 pub(super) fn too_short(cases: &Cases<'_>) -> Vec<Finding> {
     // Every tool has another option for it.
-    let advice = "Measure longer: at least ten seconds a case, or warm up for a second before each pass; and \
-                  minutes on anything with burst credits or a write cache.";
+    let advice = advice_to_measure_longer(
+        cases,
+        "Measure longer: at least ten seconds a case, or warm up for a second before each pass; and \
+         minutes on anything with burst credits or a write cache.",
+    );
     per_case(cases, "too-short", Some(advice), |case| {
         let (measured, passes) = (case.measured_ns(), case.passes.len());
         let modelled = cases.is_simulated() || cases.is_emulated();
@@ -62,7 +66,7 @@ const MATTERS: f64 = 0.01;
 /// nothing from the others of the case; below the median, nothing of it is left. A few trims among
 /// thousands of reads are no reason to doubt the reads.
 pub(super) fn few_samples(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Run longer where these percentiles matter.";
+    let advice = advice_to_measure_longer(cases, "Run longer where these percentiles matter.");
     per_case(cases, "few-samples", Some(advice), |case| {
         let smallest = directions_that_matter(case).min_by_key(|direction| direction.ios)?;
         let missing = PERCENTILES
@@ -129,6 +133,18 @@ mod tests {
         silent(&simulated, "too-short");
         simulated.origin = blocklab_record::Origin::Emulated;
         silent(&simulated, "too-short");
+    }
+
+    /// The story: a replay of five seconds was to run for a minute, and --runtime and --ramp are refused with
+    /// a trace.
+    #[test]
+    fn a_replay_is_told_to_replay_more() {
+        let mut record = record(&[lasting(1, 1e6)]);
+        for pass in &mut record.measurements {
+            pass.jobs[0].pace = blocklab_record::PaceKind::Recorded;
+        }
+        let advice = the(&record, "too-short").advice.expect("an advice");
+        assert!(advice.contains("replay more of it"), "{advice}");
     }
 
     /// The story: the default study ran every case for six seconds and warned its user, after every

@@ -591,7 +591,10 @@ fn rate_until(pass: &Measurement, until: Nanos) -> Option<f64> {
 
 /// The rate is above the limit that should bind it, by what a limiter saves up while idle.
 pub(super) fn above_limit(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Run for at least a minute, or use a longer ramp, to see what is sustained.";
+    let advice = slices::advice_to_measure_longer(
+        cases,
+        "Run for at least a minute, or use a longer ramp, to see what is sustained.",
+    );
     per_case(cases, "above-limit", Some(advice), |case| {
         let used = used_limits(cases.record, case);
         let lasting = used.iter().filter(|limit| limit.level != Level::Baseline);

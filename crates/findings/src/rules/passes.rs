@@ -23,8 +23,9 @@ const CHANCE: f64 = 0.05;
 const SMALL_CHANCE: f64 = 0.01;
 
 /// Nothing disturbs a simulated run: its passes differ by what the ones before them left.
-const LEFT_OVER: &str = "A pass begins with the burst credits that the ones before it left: run \
-                         longer, or leave a longer pause between passes.";
+const LEFT_OVER: &str = "A pass begins with the burst credits, or with what an idle limiter saved \
+                         up, that the ones before it left: run longer, or leave a longer pause \
+                         between passes.";
 
 /// Where it was not the first pass that was the fastest, no credits explain it.
 const DRAWN: &str = "A pass begins where the ones before it left the device, and draws offsets of \

@@ -2,6 +2,8 @@
 
 use blocklab_record::{Interval, IntervalDirection, Measurement, PaceKind, Stopped};
 
+use crate::view::Cases;
+
 /// Slices of the measured time, but for a last one that was cut short; `None` where jobs began or ended
 /// at different times: the sum falls and rises for that reason alone.
 pub(super) fn whole(pass: &Measurement) -> Option<Vec<&Interval>> {
@@ -40,6 +42,18 @@ pub(super) fn is_replay(pass: &Measurement) -> bool {
     use PaceKind::{Dependent, Recorded};
     let mut jobs = pass.jobs.iter();
     jobs.any(|job| matches!(job.pace, Recorded | Dependent))
+}
+
+/// The advice about passes that were too short. A replay is as long as its trace, and no option makes it
+/// longer.
+pub(super) fn advice_to_measure_longer(cases: &Cases<'_>, otherwise: &'static str) -> &'static str {
+    let mut passes = cases.list.iter().flat_map(|case| &case.passes);
+    if passes.all(|pass| is_replay(pass)) {
+        "A replay is as long as its trace: replay more of it. `blocklab trace fit` tells whether a volume \
+         carries it, by how long its operations wait."
+    } else {
+        otherwise
+    }
 }
 
 /// What moves data. Flushes are in no slice.

@@ -108,7 +108,7 @@ fn can_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
         && !processor::is_limited(cases, case)
         && !waits(cases, case)
         && group::reached(cases, case).is_none()
-        // A requested rate is even in itself.
+        // In a closed loop, an even rate shows a limiter. A requested rate is even without one.
         && !(case.is_saturating() && case.passes.iter().any(|pass| is_paced(pass, case)))
 }
 

@@ -120,6 +120,7 @@ impl Flow {
         priorities.collect()
     }
 
+    /// The figures of a direction, without those of each priority.
     fn without_priorities(result: &DirectionResult, runtime_ms: u64) -> Self {
         let detail = result.detail.as_deref();
         let total = LatencySummary::from_latency(&result.service);

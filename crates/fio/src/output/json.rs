@@ -97,7 +97,7 @@ pub(super) fn job(figures: &Figures<'_>, moment: &Moment, bins: bool) -> Members
         let Errors { count, first } = figures.errors;
         members.extend(members! { "total_err": count, "first_error": first });
     }
-    if figures.ran {
+    if figures.ran || figures.clone.holds_no_block {
         members.extend(members! {
             "latency_depth": u64::from(figures.depth()),
             "latency_target": style.latency_goal.limit_ns,

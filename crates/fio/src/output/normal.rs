@@ -92,10 +92,10 @@ pub fn normal(measurements: &[Measurement], prepared: &Prepared, moment: &Moment
     let entries = report_entries(&prepared.clones, measurements);
     let mut text = String::from("\n");
     for entry in &entries {
-        // As with fio, a job that has not begun or could not, or whose files were only made, has no
-        // paragraph.
+        // As with fio, a job that has not begun or could not, or whose files were only made or hold
+        // no block, has no paragraph.
         let clone = entry.clone;
-        let did_nothing = clone.create_only || clone.failed.is_some() || !entry.ran;
+        let did_nothing = !clone.is_run() || !entry.ran;
         if !did_nothing || entry.flows.iter().any(|flow| flow.ios > 0) {
             text.push_str(&job(entry, moment));
         }

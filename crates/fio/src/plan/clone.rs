@@ -88,9 +88,17 @@ pub struct CloneFacts {
     pub may_create: bool,
     /// Whether only the files are made, and nothing is run.
     pub create_only: bool,
+    /// Whether each of its files is shorter than a block: nothing is run, and it has no error.
+    pub holds_no_block: bool,
 }
 
 impl CloneFacts {
+    /// Whether there is load to run: its files are not only made, it can begin, and it finds room for
+    /// a block.
+    pub const fn is_run(&self) -> bool {
+        !self.create_only && !self.holds_no_block && self.failed.is_none()
+    }
+
     /// The depth that the engine made of `iodepth`: rings have a power of two.
     pub(crate) fn engine_depth(&self) -> u32 {
         match &*self.engine {
@@ -103,8 +111,13 @@ impl CloneFacts {
 impl PlanBuilder<'_> {
     /// What the reports say of a clone, besides what is measured. `index`: its section among all.
     pub(super) fn facts(&self, spec: &Spec, rw: ReadWrite, job: &Job, index: usize) -> CloneFacts {
-        let sizes = [&job.sizes.read, &job.sizes.write, &job.sizes.trim];
         let options = &spec.options;
+        // As they are given: the job has only those that fit into its files.
+        let sizes = match pattern::block_sizes(spec) {
+            Ok(given) if job.replay.is_none() => given,
+            _ => job.sizes.clone(),
+        };
+        let sizes = [&sizes.read, &sizes.write, &sizes.trim];
         let counts_flushes = options.fsync > 0 || replays_flushes(job);
         let style = Style::from_options(options);
         CloneFacts {
@@ -160,6 +173,7 @@ impl PlanBuilder<'_> {
             failed: None,
             may_create: options.allow_file_create,
             create_only: options.create_only,
+            holds_no_block: false,
         }
     }
 }

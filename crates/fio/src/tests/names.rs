@@ -124,6 +124,6 @@ fn files_of_a_range_have_sizes_of_their_own() {
         prepared.jobs().next().and_then(|job| job.stop.bytes),
         Some(Bytes(all))
     );
-    let kept = planned("[a]\nfilename=/dev/there\nfilesize=4k-8k\nrw=read\n").expect("sound");
+    let kept = planned("[a]\nfilename=/dev/there\nfilesize=4k-8k\nrw=randread\n").expect("sound");
     assert!(kept.jobs().all(|job| job.region.size == Some(Bytes(6144))));
 }

@@ -111,7 +111,8 @@ impl Drop for Remains {
 pub(super) struct Allowed {
     handle: Handle,
     kind: Kind,
-    /// Whether what is on it at the end is ours: a run wrote to it, or left it as it was.
+    /// Whether its content at the end is blocklab's own, to be marked or remembered: a run wrote to it, or
+    /// left it as it was.
     due: bool,
 }
 
@@ -124,7 +125,7 @@ enum Kind {
 }
 
 impl Allowed {
-    /// A file of ours.
+    /// A file that blocklab made.
     pub(super) fn file(handle: &Handle) -> Self {
         Self {
             handle: handle.clone(),

@@ -1,4 +1,5 @@
 use std::fs;
+use std::os::fd::AsRawFd;
 
 use super::ours::{is_hole, marked};
 use blocklab_units::Bytes;
@@ -66,11 +67,42 @@ fn a_file_that_somebody_has_locked_is_in_use() {
     file.set_len(1 << 20).unwrap();
     file.lock().unwrap();
     let name = path.display().to_string();
-    let refused = "is locked by another program, which uses it (`blocklab emulate --backing` does)";
-    assert_eq!(outcome(&path, &[]), refused);
-    assert_eq!(outcome(&path, &[&name]), refused, "a name lifts no use");
+    assert_eq!(outcome(&path, &[]), LOCKED);
+    assert_eq!(outcome(&path, &[&name]), LOCKED, "a name lifts no use");
     file.unlock().unwrap();
     assert_eq!(outcome(&path, &[]), "ok");
+}
+
+const LOCKED: &str =
+    "is locked by another program, which uses it (QEMU and `blocklab emulate --backing` do)";
+
+/// The story: `--destroy-data=vm.img` wrote over the disk of a machine that ran. QEMU locks single bytes
+/// of it, and only locks of whole files were looked for.
+#[test]
+fn a_file_of_which_somebody_has_locked_a_byte_is_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("vm.img");
+    fs::write(&path, "precious").unwrap();
+    let file = File::open(&path).unwrap();
+    // SAFETY: the structure has numbers only.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_RDLCK as libc::c_short;
+    lock.l_start = 100;
+    lock.l_len = 1;
+    // A lock of an open file, as QEMU's are: that of a process does not count in the process itself.
+    // SAFETY: the descriptor is open, and the structure is whole.
+    let locked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &raw const lock) };
+    if locked != 0 {
+        eprintln!(
+            "skipped: the file system of {} has no locks",
+            path.display()
+        );
+        return;
+    }
+    let name = path.display().to_string();
+    assert_eq!(outcome(&path, &[&name]), LOCKED);
+    drop(file);
+    assert!(outcome(&path, &[&name]).starts_with("lifted: "));
 }
 
 #[test]
@@ -335,7 +367,7 @@ fn of_many_files_only_some_stay_open_and_none_is_mistaken_for_another() {
     let (first, last) = (path(0), path(HELD));
     assert!(guard.holds(&first) && !guard.holds(&last));
     let known = guard.open(&last).unwrap().identity();
-    assert_eq!(crate::machine::file_id(&last), Some(known));
+    assert_eq!(file_id(&last), Some(known));
     for path in [&first, &last] {
         fs::rename(path, path.with_extension("old")).unwrap();
         fs::write(path, "others").unwrap();

@@ -8,7 +8,7 @@ use serde::{Deserialize, de};
 use serde_json::{Map, Value};
 
 use super::request::{Options, requested};
-use super::{ALL_CLIENTS, check_agreement, name_single_job_cases};
+use super::{ALL_CLIENTS, check_agreement, ended_by, name_single_job_cases};
 use crate::figures::{Figures, Shape};
 use crate::not_a_result_at;
 use crate::record::{Found, Job};
@@ -324,6 +324,7 @@ impl Entry {
                 (_, Some(error)) => u64::from(error != 0),
                 _ => 0,
             },
+            ended_by: self.error.and_then(ended_by),
             read: figures("read", &self.read)?,
             write: figures("write", &self.write)?,
             trim: figures("trim", &self.trim)?,
@@ -408,6 +409,10 @@ impl DirectionEntry {
         let (ios, iops) = (unless_zero(self.total_ios), unless_zero(self.iops));
         let (bytes, bandwidth) = (self.bytes(), self.bandwidth());
         if ios.or(iops).or(bytes).or(bandwidth).is_none() {
+            return Ok(Figures::default());
+        }
+        // fio counts an operation that failed: of a job whose first one did, nothing else is there.
+        if bytes.or(bandwidth).is_none() && self.io_bytes == Some(0.0) {
             return Ok(Figures::default());
         }
         // An amount that the entry lacks follows from its rate.

@@ -1,6 +1,6 @@
 //! fio's JSON, shortened, and what comes out of it.
 
-use blocklab_record::Statistic;
+use blocklab_record::{Statistic, Status};
 use blocklab_units::Bytes;
 use blocklab_workload::{BlockSizes, Direction, Mix, Pattern};
 
@@ -63,6 +63,38 @@ fn a_maximum_alone_is_no_distribution() {
     );
     let service = &terse.measurements[0].jobs[0].directions[&Direction::Read].service;
     assert_eq!(service.histogram().expect("readable").count(), 0);
+}
+
+/// The story: fio ended a job with an error, and its run was complete, without a failure. A job whose first
+/// write failed, of which fio counts the operation and no byte, made the whole result unreadable.
+#[test]
+fn a_job_that_an_error_ended_is_of_a_failed_run() {
+    let job = |name: &str, error: u32, write: &str| {
+        format!(r#"{{ "jobname" : "{name}", "error" : {error}, "write" : {{ {write} }} }}"#)
+    };
+    let sound = job(
+        "a",
+        0,
+        r#""io_bytes" : 4096000, "bw_bytes" : 409600, "runtime" : 10000, "total_ios" : 1000"#,
+    );
+    let full = job(
+        "b",
+        28,
+        r#""io_bytes" : 0, "bw_bytes" : 0, "iops" : 0.0, "runtime" : 0, "total_ios" : 1"#,
+    );
+    let record = read(
+        Tool::Fio,
+        &format!(r#"{{ "fio version" : "fio-3.33", "jobs" : [ {sound}, {full} ] }}"#),
+    );
+    assert_eq!(record.status, Status::Failed);
+    assert_eq!(record.failure.as_deref(), Some("job b ended early: ENOSPC"));
+    let jobs: Vec<(&str, u64)> = record
+        .measurements
+        .iter()
+        .flat_map(|measurement| &measurement.jobs)
+        .map(|job| (job.name.as_str(), job.accounting.failed))
+        .collect();
+    assert_eq!(jobs, [("a", 0), ("b", 1)]);
 }
 
 /// The story: the sum of counts that no run has was too large for a number, and the command panicked.

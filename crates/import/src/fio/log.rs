@@ -54,6 +54,7 @@ struct JobId {
 }
 
 impl Name {
+    /// `NAME_KIND.JOB.log`, `NAME_KIND.log`, either with `.HOST` at its end; `None` for another name.
     pub(super) fn parse(path: &str) -> Option<Self> {
         let path = Path::new(path);
         let file = path.file_name()?.to_str()?;

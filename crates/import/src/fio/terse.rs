@@ -10,7 +10,7 @@
 //! Sizes in KiB, latencies in microseconds. They are followed by figures of the processor, depths,
 //! latencies, and the counts of disks, which all lines of one run share.
 
-use super::{ALL_CLIENTS, check_agreement, name_single_job_cases};
+use super::{ALL_CLIENTS, check_agreement, ended_by, name_single_job_cases};
 use crate::figures::{Figures, Shape};
 use crate::not_a_result_at;
 use crate::record::{Found, Job};
@@ -193,6 +193,7 @@ fn job(fields: &[&str], layout: &Layout, found: &mut Found) -> Result<Job, Strin
         seconds: longest.max(1e-3),
         // The field has the number of the error, and not how many there were.
         errors: u64::from(number(fields[head - 1]).unwrap_or(0.0) != 0.0),
+        ended_by: fields[head - 1].trim().parse().ok().and_then(ended_by),
         ..Job::default()
     };
     let mut directions = directions.into_iter();

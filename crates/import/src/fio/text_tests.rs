@@ -223,3 +223,16 @@ fn texts_behind_each_other_are_runs_passes_or_states() {
         assert!(error.to_string().contains(words), "{error}");
     }
 }
+
+/// The story: a job that fio ended with an error was imported as a complete run, without a failure.
+#[test]
+fn the_error_that_ended_a_job_is_that_of_the_run() {
+    let error = "err=28 (file:io_u.c:1876, func=io_u error, error=No space left on device)";
+    let text = read(Tool::Fio, &TEXT_3.replace("err= 0", error));
+    let line = super::terse_tests::terse("g", 40_000, 1000, 10_000);
+    let line = read(Tool::Fio, &line.replacen("g;0;0;", "g;0;28;", 1));
+    for record in [text, line] {
+        let why = record.failure.as_deref();
+        assert_eq!(why, Some("job g ended early: ENOSPC"));
+    }
+}

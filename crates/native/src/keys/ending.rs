@@ -215,6 +215,7 @@ const fn drift(steady: &mut Steady) -> Option<(&mut u32, &mut Limit)> {
     }
 }
 
+/// The rule that a word names, with the defaults of its settings.
 fn steady_rule(rule: Rule) -> Steady {
     let (variable, round) = (SteadyVariable::Iops, Nanos::from_secs(60));
     let (rounds, limit) = (5, Limit::Percent(10.0));
@@ -269,6 +270,7 @@ fn policy(value: Value<'_>) -> Result<ErrorPolicy, Complaint> {
     })
 }
 
+/// The list of errors after which a job goes on; `None` for the policies that are a word.
 fn shown_policy(policy: ErrorPolicy) -> Option<String> {
     let ErrorPolicy::ContinueOn {
         read,
@@ -327,6 +329,7 @@ fn verify(value: Value<'_>) -> Result<Verify, Complaint> {
     })
 }
 
+/// A word, or `{ every = 8, batch = 4 }`.
 fn read_when(value: Value<'_>) -> Result<When, Complaint> {
     if !value.is_table() {
         return value.word(&WHENS);

@@ -298,6 +298,7 @@ fn content(value: Value<'_>) -> Result<Content, Complaint> {
     })
 }
 
+/// `{ compress = 50, dedupe = 0 }`; `None` for the contents that are a word.
 fn shown_content(content: Content) -> Option<String> {
     let Content::Shaped {
         compress_percent,

@@ -130,6 +130,7 @@ pub static CASE: &[Key<Case>] = keys! { Case:
         allowed: Allowed::Text(trace::TAKES), default: Some("none");
 };
 
+/// Shares in per cent, each above 0 and at most 1000.
 fn shares(value: Value<'_>) -> Result<Vec<f64>, Complaint> {
     let mut shares = Vec::new();
     for value in value.list()? {
@@ -142,6 +143,7 @@ fn shares(value: Value<'_>) -> Result<Vec<f64>, Complaint> {
     Ok(shares)
 }
 
+/// The names and values that a case has in its sweep: `[["depth", "8"], …]`.
 fn settings(value: Value<'_>) -> Result<Vec<(String, String)>, Complaint> {
     let mut settings = Vec::new();
     for pair in value.list()? {

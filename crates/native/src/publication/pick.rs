@@ -16,7 +16,7 @@ pub(super) struct Known {
 type Made = (Vec<(String, String)>, String);
 
 impl Known {
-    /// Settings and name of every case.
+    /// The settings, as names and values, and the name of every case.
     pub fn cases(&self) -> impl Iterator<Item = (&[(String, String)], &str)> {
         let all = self.families.iter().flat_map(|family| &family.cases);
         all.map(|(settings, name)| (&settings[..], &name[..]))

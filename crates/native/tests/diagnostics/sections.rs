@@ -86,6 +86,25 @@ name = "a"
     );
 }
 
+/// The story: where only one of two cases was in double brackets, the advice was to keep one of them, or to
+/// sweep the values of a job's key.
+#[test]
+fn single_brackets_for_one_of_two_cases() {
+    check(
+        r#"[case]
+name = "a"
+[[case]]
+name = "b"
+"#,
+        r#"study.toml:3:3: `case` is given twice in this place
+  |
+3 | [[case]]
+  |   ^^^^
+  = keep one of the two; a section that can be repeated has double brackets each time: [[case]]
+"#,
+    );
+}
+
 #[test]
 fn no_case() {
     check(

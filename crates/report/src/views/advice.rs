@@ -408,6 +408,7 @@ fn changed(name: &str, changes: &[Change]) -> String {
     format!("Gets {name}: {}.", each.join("; "))
 }
 
+/// `IOPS for ever 3,000 to 6,000`.
 fn change(change: &Change) -> String {
     let (from, to) = (change.from, change.to);
     let name = match change.what {

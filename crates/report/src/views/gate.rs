@@ -12,9 +12,10 @@ use crate::words::versus::letter;
 const SHOWN: usize = 12;
 
 /// Each condition with its answer, what fails it, what is undecided, and how many passes would
-/// decide.
-pub fn gate(gate: &Gate) -> Document {
-    let entries = gate.checks.iter().flat_map(check);
+/// decide. `names`: those of the runs, by their places; a run without one has its letter, as in a
+/// comparison.
+pub fn gate(gate: &Gate, names: &[&str]) -> Document {
+    let entries = gate.checks.iter().flat_map(|one| check(one, names));
     Document {
         name: String::new(),
         parts: vec![Part::section(
@@ -25,7 +26,7 @@ pub fn gate(gate: &Gate) -> Document {
 }
 
 /// The lines of a condition: its answer, then what keeps it from passing.
-fn check(check: &Check) -> Vec<Entry> {
+fn check(check: &Check, names: &[&str]) -> Vec<Entry> {
     let ink = match check.answer {
         Answer::Pass => Ink::Green,
         Answer::Undecided => Ink::Yellow,
@@ -42,7 +43,13 @@ fn check(check: &Check) -> Vec<Entry> {
     let mut runs = check.judged.iter().map(|judged| judged.run);
     let is_of_several = runs.any(|run| run > 1 || run != first);
     let shown = open.iter().take(SHOWN);
-    entries.extend(shown.map(|judged| item(line(judged, is_of_several))));
+    entries.extend(shown.map(|judged| {
+        let run = is_of_several.then(|| match names.get(judged.run) {
+            Some(name) => (*name).to_owned(),
+            None => letter(judged.run),
+        });
+        item(line(judged, run.as_deref()))
+    }));
     if open.len() > SHOWN {
         let more = format!("and {} more (--json shows all)", open.len() - SHOWN);
         entries.push(item(more));
@@ -63,14 +70,9 @@ fn counts(check: &Check) -> String {
     }
 }
 
-/// A load that keeps a condition from passing. `is_of_several`: whether it must say of which run it
-/// is.
-fn line(judged: &Judged, is_of_several: bool) -> String {
-    let run = if is_of_several {
-        format!("{}, ", letter(judged.run))
-    } else {
-        String::new()
-    };
+/// A load that keeps a condition from passing. `run`: of which run it is, where it must say that.
+fn line(judged: &Judged, run: Option<&str>) -> String {
+    let run = run.map_or_else(String::new, |name| format!("{name}, "));
     let open = match (judged.answer, judged.passes_to_decide) {
         (Answer::Undecided, Some(passes)) => {
             format!(" (undecided: about {passes} passes would decide)")
@@ -113,17 +115,42 @@ mod tests {
             answer: Answer::Fail,
             judged: vec![of_run(0, Answer::Pass), of_run(1, Answer::Fail)],
         };
-        let texts: Vec<String> = check(&of_two).into_iter().map(|entry| entry.text).collect();
+        let texts: Vec<String> = check(&of_two, &[])
+            .into_iter()
+            .map(|entry| entry.text)
+            .collect();
         assert_eq!(
             texts,
             ["(1 fail, 1 pass)", "B, a: IOPS 0.900 of the baseline"]
         );
     }
 
+    /// The story: in the result of a study of two systems, lines were about A and B, which are the letters of
+    /// a comparison and stand nowhere in it.
+    #[test]
+    fn a_line_names_its_run_where_runs_have_names() {
+        let of_run = |run| Judged {
+            run,
+            ..judged("a", Answer::Fail, None)
+        };
+        let of_two = Check {
+            condition: "warning".to_owned(),
+            answer: Answer::Fail,
+            judged: vec![of_run(0), of_run(1)],
+        };
+        let names = ["mine: gp3", "mine: gp2"];
+        let texts: Vec<String> = check(&of_two, &names)
+            .into_iter()
+            .map(|entry| entry.text)
+            .collect();
+        assert_eq!(texts[1], "mine: gp3, a: IOPS 0.900 of the baseline");
+        assert_eq!(texts[2], "mine: gp2, a: IOPS 0.900 of the baseline");
+    }
+
     /// The story: a condition on trims of a run without one was answered "- : no load of this name".
     #[test]
     fn a_condition_on_no_load_has_only_a_reason() {
-        let text = line(&judged("", Answer::Fail, None), false);
+        let text = line(&judged("", Answer::Fail, None), None);
         assert_eq!(text, "IOPS 0.900 of the baseline");
     }
 
@@ -143,7 +170,7 @@ mod tests {
             checks: vec![check],
         };
         assert_eq!(
-            gate(&found).print(Form::Text(Style::default())),
+            gate(&found, &[]).print(Form::Text(Style::default())),
             "\
 Gate
   slower:5%: fail (1 fail, 1 undecided, 1 pass)
@@ -152,7 +179,7 @@ Gate
 "
         );
         // In the summary of a pipeline, what fails hangs below its condition.
-        let markdown = gate(&found).print(Form::Markdown);
+        let markdown = gate(&found, &[]).print(Form::Markdown);
         let below = "fail** (1 fail, 1 undecided, 1 pass)\n  - c: IOPS 0.900 of the baseline\n";
         assert!(markdown.contains(below), "{markdown}");
     }

@@ -51,7 +51,7 @@ fn row(fitting: &Fitting) -> [String; 4] {
         fitting.address.clone(),
         fitting.per_month.map_or_else(
             || "not known".to_owned(),
-            |month| money(month, fitting.currency),
+            |price| money(price, fitting.currency),
         ),
         iops,
         mb_per_s,

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blocklab_findings::{Confidence, Estimate, Finding, Row, RowDirection, Severity};
+use blocklab_findings::{
+    Confidence, Estimate, Finding, LONGEST_TOLD_NS, Row, RowDirection, Severity,
+};
 use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, Measurement,
     NoteLevel, Origin, Record, Status, TargetFacts, TargetKind,
@@ -386,11 +388,15 @@ fn half(percent: f64) -> String {
     }
 }
 
-/// The latency at a quantile (0 to 1): `12.3 µs`; `~12.3 µs` if too few operations lie beyond it; a
-/// dash if no distribution is known, as for some imported runs.
+/// The latency at a quantile (0 to 1): `12.3 µs`; `~12.3 µs` if too few operations lie beyond it;
+/// `>1091 s` if it is longer than a histogram tells; a dash if no distribution is known, as for some
+/// imported runs.
 pub fn quantile(direction: &RowDirection, quantile: f64, ns: u64) -> String {
     if !direction.knows(quantile) || (ns == 0 && direction.curve.is_empty()) {
         return "–".to_owned();
+    }
+    if ns >= LONGEST_TOLD_NS {
+        return format!(">{}", latency(LONGEST_TOLD_NS as f64));
     }
     let sign = if direction.supports(quantile) {
         ""

@@ -39,13 +39,26 @@ fn no_toml(text: &str, error: &toml::de::Error, twice: &str) -> Complaint {
     if error.message() == "duplicate key" {
         let key = text.get(span.clone()).unwrap_or_default().trim();
         let wrong = format!("`{key}` is given twice in this place");
-        return Complaint::new(span, wrong).hint(twice);
+        let section_name = section(error::line_at(text, span.start));
+        let hint = section_name.map(|name| {
+            format!(
+                "keep one of the two; a section that can be repeated has double brackets each time: \
+                 [[{name}]]"
+            )
+        });
+        return Complaint::new(span, wrong).hint(hint.unwrap_or_else(|| twice.to_owned()));
     }
     match bare_text(error::line_at(text, span.start)) {
         Some((key, value)) => Complaint::new(span, "a text without quotes")
             .hint(format!("texts are written in quotes: {key} = \"{value}\"")),
         None => Complaint::new(span, error.message()),
     }
+}
+
+/// The name in a line that begins a section, such as `[case]` or `[[case]]`.
+fn section(line: &str) -> Option<&str> {
+    let (name, _) = line.trim().strip_prefix('[')?.split_once(']')?;
+    Some(name.trim_start_matches('[').trim())
 }
 
 /// The key and the value of a line such as `engine = io_uring` or `size = 4KiB`.

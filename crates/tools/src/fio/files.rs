@@ -2,13 +2,14 @@
 //! or left after it as fio does.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use blocklab_console::place::shell_word;
 use blocklab_console::terminal;
 use blocklab_driver::FileFiller;
@@ -55,6 +56,7 @@ fn make_files(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) 
         guard,
         interrupted,
         may_create: prepared.clones.iter().all(|clone| clone.may_create),
+        kept_as_they_are: kept_as_they_are(prepared),
         marks: prepared.files.len() <= MARKED,
         filler: FileFiller::new(0),
     };
@@ -79,7 +81,7 @@ fn make_files(prepared: &mut Prepared, interrupted: &AtomicBool, guard: &Guard) 
             }
             Ok(true) => {}
             Ok(false) => return Ok(false),
-            Err(error) => match errno(&error) {
+            Err(error) => match failure_number(&error) {
                 Some(number) => {
                     terminal::complain(&error);
                     failed.push((file.path.clone(), number));
@@ -120,6 +122,32 @@ pub fn check_devices(prepared: &Prepared, guard: &Guard) -> Result<()> {
     Ok(())
 }
 
+/// Files that only jobs with `allow_file_create=0` name, which are neither made nor lengthened.
+fn kept_as_they_are(prepared: &Prepared) -> HashSet<String> {
+    let mut kept = HashSet::new();
+    let clones = || prepared.jobs().zip(&prepared.clones);
+    for (job, _) in clones().filter(|(_, clone)| !clone.may_create) {
+        kept.extend(job.targets.iter().cloned());
+    }
+    for (job, _) in clones().filter(|(_, clone)| clone.may_create) {
+        for path in &job.targets {
+            kept.remove(path);
+        }
+    }
+    kept
+}
+
+/// The number of the error with which the jobs of a file fail that could not be made. `None`: the
+/// whole run is refused.
+fn failure_number(error: &anyhow::Error) -> Option<i32> {
+    // fio has no number for this one.
+    if error.is::<Kept>() {
+        Some(0)
+    } else {
+        errno(error)
+    }
+}
+
 /// The errno in an error, if the kernel failed the call. `None` if a rule of blocklab forbids it: that
 /// refuses the whole run and not only a job.
 fn errno(error: &anyhow::Error) -> Option<i32> {
@@ -153,7 +181,10 @@ const MARKED: usize = 16;
 struct Maker<'a> {
     guard: &'a Guard,
     interrupted: &'a AtomicBool,
+    /// Whether every job may make files.
     may_create: bool,
+    /// Files that are neither made nor lengthened.
+    kept_as_they_are: HashSet<String>,
     /// Whether files are marked as blocklab's, so that later commands may overwrite them.
     marks: bool,
     filler: FileFiller,
@@ -169,7 +200,7 @@ impl Maker<'_> {
         if file.layout == Layout::Name {
             // Before its directories are made: nothing may be created for a run that is refused.
             if !self.may_create && !path.exists() {
-                return Err(forbidden(file));
+                bail!(forbidden(file));
             }
             if is_elsewhere {
                 make_directories(path, self.guard)?;
@@ -194,8 +225,8 @@ impl Maker<'_> {
             }
             Ok(handle) => self.lengthen(&handle, file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                if !self.may_create {
-                    return Err(forbidden(file));
+                if self.kept_as_they_are.contains(&file.path) {
+                    bail!(Kept(forbidden(file)));
                 }
                 if is_elsewhere {
                     make_directories(path, self.guard)?;
@@ -260,18 +291,20 @@ impl Maker<'_> {
         if !metadata.is_file() || length >= file.length.0 {
             return Ok(true);
         }
-        if !self.may_create && !file.is_appended {
-            bail!(
+        if self.kept_as_they_are.contains(&file.path) && !file.is_appended {
+            bail!(Kept(format!(
                 "{} has {}, and allow_file_create=0 forbids to make it {} long",
                 file.path,
                 Bytes(length),
                 file.length
-            );
+            )));
         }
         // As with fio, whoever names a file in a job gives up its content. The guard still refuses
         // a file in use.
         self.guard.give_up_content(handle);
         self.guard.may_write(handle)?;
+        // A file that blocklab made stays one, although its jobs may only read it.
+        self.guard.mark_written(handle.path());
         let failed = || format!("cannot make {} longer", file.path);
         let opened = handle.reopen(File::options().write(true));
         let mut open = opened.with_context(failed)?;
@@ -331,10 +364,22 @@ fn is_full(cause: &io::Error) -> bool {
     matches!(cause.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT))
 }
 
-/// The error for a file that does not exist and may not be created.
-fn forbidden(file: &Planned) -> anyhow::Error {
+/// A file that is kept as it is, which fails its jobs alone.
+#[derive(Debug)]
+struct Kept(String);
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Kept {}
+
+/// What is wrong with a file that does not exist and may not be created.
+fn forbidden(file: &Planned) -> String {
     let path = &file.path;
-    anyhow!("{path} is not there, and allow_file_create=0 forbids to make it")
+    format!("{path} is not there, and allow_file_create=0 forbids to make it")
 }
 
 /// Refuses, for a read-only run, jobs that need a file to be created or lengthened. Fio prints the same

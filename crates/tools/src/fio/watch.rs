@@ -243,10 +243,7 @@ impl Questions for Watcher<'_> {
         let failed = self.commands(step, Around::Before);
         let clones = self.prepared.clones.iter();
         let left_out: Vec<&str> = clones
-            .filter(|clone| {
-                let cannot_run = clone.create_only || clone.failed.is_some();
-                cannot_run || failed.contains(&&*clone.job)
-            })
+            .filter(|clone| !clone.is_run() || failed.contains(&&*clone.job))
             .map(|clone| &*clone.job)
             .collect();
         let jobs = &mut case.workload.jobs;
@@ -303,6 +300,7 @@ impl Watcher<'_> {
         }
     }
 
+    /// A case begins: progress, logs, files and programs of its clones are made ready.
     fn begins(&mut self, case: &Case, step: usize) {
         self.current = step;
         self.planned = planned(case);

@@ -75,6 +75,7 @@ pub fn lay_out(sd: &Sd, found: &Found, guard: &Guard, interrupted: &AtomicBool) 
     let path = Path::new(&sd.lun);
     let handle = context(guard.open(path), "open", path)?;
     guard.may_write(&handle)?;
+    guard.mark_written(handle.path());
     let file = context(handle.reopen(File::options().write(true)), "write to", path)?;
     let layout = Layout {
         file: &file,
@@ -173,6 +174,7 @@ impl Lun {
         }
     }
 
+    /// A lun that exists: a file or a device.
     fn existing(sd: &Sd, handle: &Handle) -> Result<Self> {
         let kind = handle.kind();
         let unfit = if kind.is_dir() {
@@ -232,6 +234,8 @@ fn create_or_lengthen(sd: &Sd, size: u64, current: u64, guard: &Guard) -> Result
         mark(&handle);
     }
     guard.adopt(&handle);
+    // A file that blocklab made stays one, although its runs may only read it.
+    guard.mark_written(handle.path());
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use blocklab_workload::Direction;
 use serde::Serialize;
 
-use crate::character::{Character, Mix};
+use crate::character::{Character, Mix, Peak};
 
 /// A row of the table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -43,16 +43,16 @@ const FIGURES: [(&str, Figure); 23] = [
         load.sizes.map(|sizes| sizes.max_bytes as f64 / KIB)
     }),
     ("busiest 0.1 s, IOPS", |load| {
-        load.peaks.first().map(|peak| peak.iops_max)
+        peak(load, 0).map(|peak| peak.iops_max)
     }),
     ("busiest 1 s, IOPS", |load| {
-        load.peaks.get(1).map(|peak| peak.iops_max)
+        peak(load, 1).map(|peak| peak.iops_max)
     }),
     ("busiest 60 s, IOPS", |load| {
-        load.peaks.get(2).map(|peak| peak.iops_max)
+        peak(load, 2).map(|peak| peak.iops_max)
     }),
     ("busiest 1 s, MiB/s", |load| {
-        load.peaks.get(1).map(|peak| peak.bytes_per_s_max / MIB)
+        peak(load, 1).map(|peak| peak.bytes_per_s_max / MIB)
     }),
     ("dispersion at 1 s", |load| {
         load.peaks.get(1).and_then(|peak| peak.dispersion)
@@ -91,9 +91,36 @@ pub fn compared(trace: &Character, model: &Character) -> Vec<Compared> {
     rows
 }
 
+/// The busiest window of the first, second or third length. One that is longer than the load has none: its
+/// rate would be below the mean. A model may end a little before its trace.
+fn peak(load: &Character, index: usize) -> Option<&Peak> {
+    let peak = load.peaks.get(index)?;
+    (index == 0 || peak.window_ns - peak.window_ns / 10 <= load.duration_ns).then_some(peak)
+}
+
 /// Share of a direction in per cent of the operations; 0 if it does not occur.
 fn share(character: &Character, direction: Direction) -> Option<f64> {
     let mut mixes = character.directions.iter();
     let found = mixes.find(|mix| mix.direction == direction);
     Some(found.map_or(0.0, |mix: &Mix| mix.operations_percent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::character::characterize;
+    use crate::testing::{Listed, at};
+
+    /// The story: of a trace of two seconds with 500 operations a second, the busiest minute had 16.7.
+    #[test]
+    fn a_window_longer_than_the_trace_is_not_compared() {
+        let operations = (0..1000).map(|index| at(index * 2000)).collect();
+        let load = characterize(&mut Listed::new(operations), false).expect("a list");
+        let figures: Vec<String> = compared(&load, &load)
+            .into_iter()
+            .map(|row| row.figure)
+            .collect();
+        assert!(figures.contains(&"busiest 1 s, IOPS".to_owned()));
+        assert!(!figures.contains(&"busiest 60 s, IOPS".to_owned()));
+    }
 }

@@ -11,7 +11,7 @@ use std::slice;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Metric, SECOND, Sample, Samples, WantedRates, figure};
+use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, interval_length};
 
 /// A metric that CloudWatch has.
 #[derive(Clone, Copy)]
@@ -80,6 +80,12 @@ struct Point {
 
 /// Reads the JSON of `get-metric-data` or `get-metric-statistics`.
 pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, String> {
+    if let Some(device) = wanted.device {
+        return Err(format!(
+            "CloudWatch's figures are of the volume that was asked for, and --device {device} chooses \
+             none: ask for that volume, and leave out --device"
+        ));
+    }
     let json: Value = serde_json::from_str(text).map_err(|why| format!("no sound JSON: {why}"))?;
     let mut remarks = Vec::new();
     let series = match json.get("MetricDataResults").and_then(Value::as_array) {
@@ -87,7 +93,7 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
         None => statistics(&json)?,
     };
     refuse_several_volumes(&series)?;
-    let length_ns = smallest_gap(&series).or(wanted.every_ns);
+    let length_ns = interval_length(smallest_gap(&series), wanted.every_ns)?;
     let Some(period) = length_ns else {
         return Err("a single period: how long it is, is not in it: add --every 60s".to_owned());
     };
@@ -365,6 +371,21 @@ mod tests {
         };
         let refused = read_rates(&[("x".to_owned(), one.to_owned())], wanted);
         assert!(refused.expect_err("no length").contains("--every"));
+    }
+
+    /// The story: --device had no effect on what CloudWatch prints, so the figures of another volume were
+    /// shown as those of the one that was named.
+    #[test]
+    fn a_device_is_not_chosen_from_figures_of_a_volume() {
+        let one = r#"{"Label": "VolumeReadOps", "Datapoints": [
+            {"Timestamp": "2026-11-27T10:01:00Z", "Sum": 60.0},
+            {"Timestamp": "2026-11-27T10:00:00Z", "Sum": 60.0}]}"#;
+        let wanted = WantedRates {
+            device: Some("vol-2"),
+            every_ns: None,
+        };
+        let refused = read_rates(&[("x".to_owned(), one.to_owned())], wanted);
+        assert!(refused.expect_err("no choice").contains("--device vol-2"));
     }
 
     #[test]

@@ -15,7 +15,7 @@ mod sysstat;
 
 use std::collections::{BTreeMap, HashMap};
 
-use blocklab_units::{agreeing, plural};
+use blocklab_units::{Nanos, agreeing, plural};
 use serde::Serialize;
 
 const SECOND: u64 = 1_000_000_000;
@@ -165,6 +165,19 @@ pub fn read_rates(
     merged(&files, interval_ns)
 }
 
+/// The length of an interval: as the user says, else as the times of a text show it. Reports may be
+/// missing, so the times may be farther apart than the user says, and a timer may be a little early.
+fn interval_length(shown: Option<u64>, every: Option<u64>) -> Result<Option<u64>, String> {
+    match (shown, every) {
+        (Some(shown), Some(every)) if every > shown.saturating_add(shown / 2) => Err(format!(
+            "its intervals are of {}, and --every says {}: leave it out",
+            Nanos(shown),
+            Nanos(every)
+        )),
+        _ => Ok(every.or(shown)),
+    }
+}
+
 /// Merges the figures of all files, each with its name, by interval.
 fn merged(files: &[(&str, Samples)], interval_ns: u64) -> Result<RateTable, String> {
     let has_dates = files.iter().all(|(_, read)| read.has_dates);
@@ -310,6 +323,37 @@ fn figure(value: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The story: of two reports of sar around a restart, the interval was the time between them, and
+    /// --every had no effect, so that nothing could be done about it.
+    #[test]
+    fn the_user_knows_intervals_of_which_a_text_shows_a_few() {
+        let row = |time: &str| format!("{time}  vda  3.00   12.00    0.00\n");
+        let text = format!(
+            "10:00:00  DEV   tps   rkB/s   wkB/s\n{}{}",
+            row("10:01:00"),
+            row("10:06:00")
+        );
+        let length = |every_ns: Option<u64>| {
+            let wanted = WantedRates {
+                device: None,
+                every_ns,
+            };
+            let found = read_rates(&[("sar.txt".to_owned(), text.clone())], wanted);
+            found.map(|table| (table.interval_ns / SECOND, table.remarks))
+        };
+        let missing = "4 intervals are missing, and nothing is known of them";
+        assert_eq!(length(None), Ok((300, Vec::new())));
+        assert_eq!(
+            length(Some(60 * SECOND)),
+            Ok((60, vec![missing.to_owned()]))
+        );
+        let longer = length(Some(3600 * SECOND)).expect_err("longer than what is there");
+        assert_eq!(
+            longer,
+            "sar.txt: its intervals are of 5 min, and --every says 1 h: leave it out"
+        );
+    }
 
     /// The story: in a table of reads and writes, hours of which the writes were not known counted as hours
     /// without writes, and nothing said so.

@@ -5,15 +5,15 @@
 //! the boot of the machine.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, agreeing, plural};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::{Metric, SECOND, Sample, Samples, WantedRates, figure};
+use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, interval_length};
 
 /// The most that a clock is taken to have been set back between two reports: an hour of daylight saving
 /// time, and as much for reports that are missing.
@@ -63,13 +63,18 @@ fn header(line: &str) -> Option<(Vec<&str>, usize)> {
 /// The figures of a device in a report.
 struct Row {
     device: String,
-    /// When the report was made; `None` if it does not say.
+    report: Report,
+    figures: Vec<(Metric, f64)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Report {
+    /// Its number, from 0.
+    number: u64,
+    /// When it was made; `None` if it does not say.
     at_ns: Option<u64>,
-    /// Number of the report, from 0.
-    report: u64,
     /// Number of the call of iostat or sar that made it, from 0: the output of several may be in one file.
     call: u64,
-    figures: Vec<(Metric, f64)>,
 }
 
 /// All reports of a file.
@@ -80,32 +85,46 @@ struct Reports {
     length_ns: Option<u64>,
     /// Whether iostat printed them, whose first report is the mean since the boot of the machine.
     is_iostat: bool,
+    /// The reports of iostat, also those without a row.
+    printed: Vec<Report>,
+}
+
+impl Reports {
     /// Numbers of the reports that are the first of a call.
-    firsts: Vec<u64>,
+    fn firsts(&self) -> HashSet<u64> {
+        let mut firsts: Vec<Report> = self.printed.clone();
+        firsts.dedup_by_key(|report| report.call);
+        firsts.into_iter().map(|report| report.number).collect()
+    }
 }
 
 /// Reads what iostat and sadf print, as text or JSON, and takes one device from it.
 pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, String> {
+    let reports = if text.trim_start().starts_with('{') {
+        json(text)?
+    } else {
+        lines(text)?
+    };
+    let firsts = reports.firsts();
     let Reports {
         mut rows,
         has_dates,
         length_ns,
         is_iostat,
-        firsts,
-    } = if text.trim_start().starts_with('{') {
-        json(text)?
-    } else {
-        lines(text)?
-    };
+        printed,
+    } = reports;
     let devices = devices(&rows);
     let device = chosen(&devices, wanted.device)?;
     rows.retain(|row| row.device == device);
     let mut remarks = Vec::new();
     if is_iostat {
+        // First, as a device that was idle all the time may have a row in the first report alone.
+        let idle = add_idle_reports(&mut rows, &printed, &firsts);
         remarks.extend(without_means_since_boot(&mut rows, &firsts));
+        remarks.extend(idle);
     }
-    let length = usual_gap(&rows).or(length_ns).or(wanted.every_ns);
-    let Some(length) = length else {
+    let shown = usual_gap(&rows).or(length_ns);
+    let Some(length) = interval_length(shown, wanted.every_ns)? else {
         return Err(
             "how long an interval is, is not in it: add --every 10s (`iostat -t` prints times)"
                 .to_owned(),
@@ -116,8 +135,9 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
     for row in &rows {
         // Without times, reports follow each other without a gap.
         let end = row
+            .report
             .at_ns
-            .unwrap_or_else(|| (row.report + 1).saturating_mul(length));
+            .unwrap_or_else(|| (row.report.number + 1).saturating_mul(length));
         all.extend(row.figures.iter().map(|(metric, value)| Sample {
             from_ns: end.saturating_sub(length),
             metric: *metric,
@@ -161,9 +181,11 @@ fn chosen(devices: &[String], wanted: Option<&str>) -> Result<String, String> {
 }
 
 /// Removes the reports that are means since the boot of the machine, and returns the remark about it.
-fn without_means_since_boot(rows: &mut Vec<Row>, firsts: &[u64]) -> Option<String> {
+fn without_means_since_boot(rows: &mut Vec<Row>, firsts: &HashSet<u64>) -> Option<String> {
     // With -z, a device without operations has no row in the first report.
-    let means = rows.iter().filter(|row| firsts.contains(&row.report));
+    let means = rows
+        .iter()
+        .filter(|row| firsts.contains(&row.report.number));
     let what = match (means.count(), rows.len()) {
         (0, _) => return None,
         (1, 1) => "the only report is kept",
@@ -172,17 +194,53 @@ fn without_means_since_boot(rows: &mut Vec<Row>, firsts: &[u64]) -> Option<Strin
         _ => "the first report of each call is left out",
     };
     if what.ends_with("left out") {
-        rows.retain(|row| !firsts.contains(&row.report));
+        rows.retain(|row| !firsts.contains(&row.report.number));
     }
     Some(format!(
         "{what}: without -y, iostat shows the mean since the boot in it"
     ))
 }
 
+/// Adds a row of zeros for each report in which the device has none: with -z, iostat leaves out a device
+/// without operations. Returns the remark about it.
+fn add_idle_reports(
+    rows: &mut Vec<Row>,
+    printed: &[Report],
+    firsts: &HashSet<u64>,
+) -> Option<String> {
+    let nothing: Vec<(Metric, f64)> = rows
+        .first()?
+        .figures
+        .iter()
+        .map(|(metric, _)| (*metric, 0.0))
+        .collect();
+    let device = rows.first()?.device.clone();
+    let known: HashSet<u64> = rows.iter().map(|row| row.report.number).collect();
+    let idle = printed
+        .iter()
+        .filter(|report| !known.contains(&report.number) && !firsts.contains(&report.number));
+    let before = rows.len();
+    rows.extend(idle.map(|report| Row {
+        device: device.clone(),
+        report: *report,
+        figures: nothing.clone(),
+    }));
+    let added = rows.len() - before;
+    rows.sort_by_key(|row| row.report.number);
+    (added > 0).then(|| {
+        format!(
+            "{} without a row of {device} {} for no operations: with -z, iostat leaves out a device that \
+             has none",
+            plural(added, "report"),
+            agreeing(added, "stands", "stand")
+        )
+    })
+}
+
 /// The most common distance between a report and the next; of several, the smallest. A timer is a little
 /// early or late at times, so neither the first nor the smallest one is the interval.
 fn usual_gap(rows: &[Row]) -> Option<u64> {
-    let moments: Vec<u64> = rows.iter().filter_map(|row| row.at_ns).collect();
+    let moments: Vec<u64> = rows.iter().filter_map(|row| row.report.at_ns).collect();
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
     for pair in moments.windows(2).filter(|pair| pair[1] > pair[0]) {
         *counts.entry(pair[1] - pair[0]).or_default() += 1;
@@ -198,10 +256,10 @@ fn usual_gap(rows: &[Row]) -> Option<u64> {
 fn undo_steps_back(rows: &mut [Row], length: u64) -> Option<String> {
     let (mut call, mut before, mut added, mut steps) = (0, None, 0, Vec::new());
     for row in rows {
-        let Some(at) = row.at_ns else { continue };
+        let Some(at) = row.report.at_ns else { continue };
         // The output of another call may be of any day.
-        if row.call != call {
-            (call, before, added) = (row.call, None, 0);
+        if row.report.call != call {
+            (call, before, added) = (row.report.call, None, 0);
         }
         let mut shown = at.saturating_add(added);
         if let Some(before) = before.filter(|before| shown < *before)
@@ -211,7 +269,7 @@ fn undo_steps_back(rows: &mut [Row], length: u64) -> Option<String> {
             (shown, added) = (shown + step, added + step);
             steps.push(Nanos(step).to_string());
         }
-        (before, row.at_ns) = (Some(shown), Some(shown));
+        (before, row.report.at_ns) = (Some(shown), Some(shown));
     }
     (!steps.is_empty()).then(|| {
         format!(
@@ -234,9 +292,9 @@ fn lines(text: &str) -> Result<Reports, String> {
     let mut rows = Vec::new();
     let mut titles: Option<(Vec<&str>, usize)> = None;
     let (mut at_ns, mut has_dates, mut is_iostat) = (None, false, false);
-    let (mut headers, mut last_clock, mut midnights) = (0, 0_u64, 0);
+    let (mut last_clock, mut midnights) = (0_u64, 0);
     let mut call = 0;
-    let mut firsts = Vec::new();
+    let mut printed: Vec<Report> = Vec::new();
     for (line, number) in text.lines().zip(1..) {
         let words: Vec<&str> = line.split_whitespace().collect();
         if let Some(found) = header(line) {
@@ -246,16 +304,17 @@ fn lines(text: &str) -> Result<Reports, String> {
                      print them without -h and --pretty"
                 ));
             }
-            if firsts.len() as u64 == call {
-                firsts.push(headers);
-            }
-            headers += 1;
+            printed.push(Report {
+                number: printed.len() as u64,
+                at_ns,
+                call,
+            });
             // sar has the time of day before the name of the device.
             is_iostat |= found.1 == 0;
             titles = Some(found);
         } else if words.first() == Some(&"Linux") {
             // A text that was cut off begins behind this line of its first call.
-            call = firsts.len() as u64;
+            call = printed.last().map_or(0, |report| report.call + 1);
         } else if words.is_empty() {
             // A table ends with a blank line: what follows, such as the rows of avg-cpu, is another one.
             titles = None;
@@ -271,19 +330,21 @@ fn lines(text: &str) -> Result<Reports, String> {
                 // The time of day went back, so a midnight has passed, or the clock was set back.
                 let back = last_clock.saturating_sub(clock);
                 let is_midnight = back > FARTHEST_STEP_BACK_NS / SECOND
-                    || back > 0 && rows.last().is_some_and(|row: &Row| row.call != call);
+                    || back > 0 && rows.last().is_some_and(|row: &Row| row.report.call != call);
                 midnights += u64::from(is_midnight);
                 last_clock = clock;
                 at_ns = Some((midnights * 86_400 + clock) * SECOND);
             }
-            let row = Row {
-                device: words[*device].to_owned(),
+            let report = Report {
+                number: printed.len() as u64 - 1,
                 at_ns,
-                report: headers - 1,
                 call,
-                figures: figures(titles, &words, number)?,
             };
-            rows.push(row);
+            rows.push(Row {
+                device: words[*device].to_owned(),
+                report,
+                figures: figures(titles, &words, number)?,
+            });
         }
     }
     Ok(Reports {
@@ -291,7 +352,7 @@ fn lines(text: &str) -> Result<Reports, String> {
         has_dates,
         length_ns: None,
         is_iostat,
-        firsts,
+        printed,
     })
 }
 
@@ -370,7 +431,8 @@ fn json(text: &str) -> Result<Reports, String> {
         .ok_or("no statistics of a host in it")?;
     let (mut rows, mut has_dates, mut length_ns) = (Vec::new(), true, None);
     let mut is_iostat = false;
-    for (found, report) in statistics.iter().zip(0_u64..) {
+    let mut printed = Vec::new();
+    for (found, number) in statistics.iter().zip(0_u64..) {
         let moment = found.get("timestamp");
         let at_ns = match moment {
             Some(Value::String(text)) => date(text),
@@ -386,6 +448,12 @@ fn json(text: &str) -> Result<Reports, String> {
             None => None,
         };
         has_dates &= at_ns.is_some();
+        let report = Report {
+            number,
+            at_ns,
+            call: 0,
+        };
+        printed.push(report);
         let disks = found.get("disk").and_then(Value::as_array);
         for disk in disks.into_iter().flatten() {
             // iostat and sadf have a key of their own for it.
@@ -405,9 +473,7 @@ fn json(text: &str) -> Result<Reports, String> {
             }
             rows.push(Row {
                 device: name.to_owned(),
-                at_ns,
                 report,
-                call: 0,
                 figures,
             });
         }
@@ -417,7 +483,7 @@ fn json(text: &str) -> Result<Reports, String> {
         has_dates,
         length_ns,
         is_iostat,
-        firsts: vec![0],
+        printed,
     })
 }
 
@@ -517,6 +583,26 @@ mod tests {
         assert_eq!(rates, [Some(200.0); 6]);
         assert!(
             found.remarks[0].starts_with("the first report of each call is left out"),
+            "{found:?}"
+        );
+    }
+
+    /// The story: with -z, four reports of five had no row of a device, so its interval was five minutes
+    /// instead of one, and its load five times as large as it was.
+    #[test]
+    fn a_report_without_a_row_is_one_without_operations() {
+        let report = |(minute, row): (usize, &str)| {
+            format!("11/27/2026 10:0{minute}:00 AM\nDevice r/s w/s aqu-sz\n{row}\n")
+        };
+        let busy = "sda 300.00 0.00 0.50\n";
+        let text = [busy, busy, "", "", busy, ""];
+        let text: String = text.into_iter().enumerate().map(report).collect();
+        let found = table(&text, WantedRates::default()).expect("one device");
+        assert_eq!(found.interval_ns, 60 * SECOND);
+        let rates: Vec<_> = found.intervals.iter().map(|slot| slot.iops).collect();
+        assert_eq!(rates, [300.0, 0.0, 0.0, 300.0, 0.0].map(Some));
+        assert!(
+            found.remarks[1].starts_with("3 reports without a row of sda stand for no operations"),
             "{found:?}"
         );
     }

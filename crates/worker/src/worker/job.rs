@@ -161,8 +161,8 @@ impl WorkerJob {
         }
         let mut counts = measured;
         if let Some(pooled) = &mut self.pooled {
-            // The bytes that a pool transfers in its ramp count towards its budget.
-            counts |= self.budget < u64::MAX;
+            // A pass of a pool begins with its ramp.
+            counts |= self.budget_reason == Stopped::Loops;
             if let Some(allowance) = &mut pooled.allowance {
                 allowance.used();
             }

@@ -117,6 +117,11 @@ fn mistakes_are_pointed_at() {
         "gp2,credits=half",
         "gp2,credits=half\n            ^^^^ `half` is no share of a bucket such as 0%, 50% or full",
     );
+    // The story: it was "no share of a bucket", which a cache does not have.
+    refuse(
+        "gp2,hits=80",
+        "gp2,hits=80\n         ^^ `80` is no share of reads such as 80%",
+    );
     refuse("", "\n^ an address is missing, such as gp3:1TiB@r5d.xlarge");
     // Fuzzing: keys after the instance let an `@` into a value.
     refuse(

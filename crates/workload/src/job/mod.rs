@@ -276,9 +276,10 @@ impl Job {
         (self.pattern.every_block_once() && free && smallest < largest).then_some(smallest)
     }
 
-    /// Smallest length of a region: the largest block, or a piece if blocks are cut.
+    /// Smallest length of a region: the largest block of the directions that occur, or a piece if
+    /// blocks are cut.
     pub fn least_room(&self) -> Bytes {
-        self.piece().unwrap_or(self.sizes.largest())
+        self.piece().unwrap_or(self.occurring_blocks().1)
     }
 
     /// Whether there is load before the measured time.

@@ -155,6 +155,7 @@ impl Rows {
 }
 
 impl DirectionRows {
+    /// Adds the line of a single operation.
     fn add_operation(&mut self, line: &Line, clock_start_ms: f64) {
         let (is_first, bytes) = (self.ios == 0, line.block as f64);
         self.block = if is_first {
@@ -186,6 +187,7 @@ impl DirectionRows {
     }
 }
 
+/// `ms, value[, largest], direction, block[, …]`; `None` for any other line. Directions are 0 to 2.
 fn line(text: &str) -> Option<Line> {
     let fields: Vec<&str> = text.split(',').map(str::trim).collect();
     let is_both = whole(fields.get(2)?).is_some_and(|whole| whole > 2);

@@ -133,6 +133,7 @@ impl Span {
 }
 
 impl Sums {
+    /// These sums of a second as an interval has them.
     fn direction(&self) -> IntervalDirection {
         let is_timed = self.timed > 0.0;
         let always = [Statistic::P50, Statistic::P99, Statistic::Max];

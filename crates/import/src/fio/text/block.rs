@@ -1,8 +1,8 @@
 //! One result of fio's normal text: its head and the lines below it.
 
 use crate::figures::{Figures, Shape};
-use crate::fio::check_agreement;
 use crate::fio::request::{Options, requested};
+use crate::fio::{check_agreement, ended_by};
 use crate::record::{Found, Job};
 use crate::scan::number;
 use blocklab_syntax::number::power;
@@ -17,6 +17,7 @@ pub(super) struct Block {
     pub group: String,
     pub threads: u32,
     errors: u64,
+    ended_by: Option<i32>,
     pub process: String,
     pub date: String,
     directions: Vec<PrintedDirection>,
@@ -80,6 +81,7 @@ pub(super) fn head(line: &str) -> Option<Block> {
         group: group.trim().to_owned(),
         threads: jobs.trim().parse().ok()?,
         errors: u64::from(error != "0"),
+        ended_by: error.parse().ok().and_then(ended_by),
         process: process.trim().to_owned(),
         date: date.trim().to_owned(),
         ..Block::default()
@@ -152,6 +154,7 @@ impl Block {
             engine: "fio".to_owned(),
             seconds: times.fold(0.0, f64::max).max(1e-3),
             errors: self.errors,
+            ended_by: self.ended_by,
             ..Job::default()
         };
         let mut mixed = Figures::default();

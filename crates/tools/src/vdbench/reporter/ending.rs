@@ -41,11 +41,19 @@ impl Reporter<'_> {
         self.run_status("Workload done")?;
         self.run_status("Slaves done")?;
         commands::run(&run.options.endcmd, self.folder)?;
-        // In virtual time, no pause has to be waited for.
-        if run.options.pause > 0 && self.in_real_time {
-            thread::sleep(Duration::from_secs(run.options.pause));
+        // As in the original, storage rests before the next run: there is none after the last.
+        if self.run.index + 1 < self.prepared.runs.len() {
+            self.rest();
         }
         Ok(())
+    }
+
+    /// Waits for the `pause=` of the current run. In virtual time, there is nothing to wait for.
+    pub fn rest(&self) {
+        let pause = self.planned().run.options.pause;
+        if pause > 0 && self.in_real_time {
+            thread::sleep(Duration::from_secs(pause));
+        }
     }
 
     /// The results of the jobs of a part; `None`: of all jobs.
