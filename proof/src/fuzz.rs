@@ -451,8 +451,7 @@ fn check_jobs(resolved: &fio_language::Resolved) {
         seed: 1,
     };
     if let Ok(prepared) = fio_language::prepare(resolved, "job", &context) {
-        let cases = prepared.plan.cases.iter();
-        for job in cases.flat_map(|case| &case.workload.jobs) {
+        for job in prepared.plan.jobs() {
             job.check().expect("what is planned can be run");
         }
     }

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::{Calibration, CannotCalibrate, calibrate, is_usable, residuals};
 
 #[path = "../../record/tests/sketch/mod.rs"]
+#[allow(dead_code, reason = "no case here has its rates alone")]
 mod sketch;
 use sketch::{Sketch, record};
 

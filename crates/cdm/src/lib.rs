@@ -222,10 +222,7 @@ fn case(test: &Test, mix: Mix, settings: &Settings) -> Case {
         } else {
             Content::Random
         },
-        stop: Stop {
-            runtime: Some(settings.measure),
-            ..Stop::default()
-        },
+        stop: Stop::after(settings.measure),
         ..Job::new(&name)
     };
     Case::new(name, choices.seed, vec![job])

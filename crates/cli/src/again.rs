@@ -38,12 +38,11 @@ pub fn load(run: &str, args: &RunArgs, store: &Store) -> Result<Again> {
         .filter_map(|target| target.address.clone())
         .collect();
     let mut plan = plan_of(&record)?;
-    let cases = plan.cases.iter_mut();
-    let jobs = cases.flat_map(|case| &mut case.workload.jobs);
+    let jobs = plan.jobs_mut();
     for replay in jobs.filter_map(|job| job.replay.as_mut()) {
         *replay = Arc::new(read_again(id, replay)?);
     }
-    let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    let jobs = plan.jobs();
     let unnamed: Vec<&Job> = jobs.filter(|job| job.targets.is_empty()).collect();
     if args.target.is_empty() && targets.is_empty() && !unnamed.is_empty() {
         bail!("the record of {id} does not name its target: add --target");

@@ -199,10 +199,7 @@ fn job(one: &Combination, load: &LoadArgs) -> Job {
             ..defaults.flush
         },
         ramp: RAMP,
-        stop: Stop {
-            runtime: Some(RUNTIME),
-            ..Stop::default()
-        },
+        stop: Stop::after(RUNTIME),
         ..defaults
     }
 }

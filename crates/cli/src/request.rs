@@ -165,7 +165,7 @@ fn apply_overrides(args: &RunArgs, loaded: &mut Loaded, until: Option<Until>) ->
         study.notes.push(until.note());
     }
     // The parser has checked the study as written; an override can break a rule again.
-    for job in study.plan.cases.iter().flat_map(|case| &case.workload.jobs) {
+    for job in study.plan.jobs() {
         job.check()
             .map_err(|invalid| anyhow!("{name}: job `{}`: {invalid}", job.name))?;
         has_room(args, name, job)?;
@@ -338,7 +338,7 @@ fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
     if planned_run(plan) <= CLOCK {
         return Ok(());
     }
-    let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    let jobs = plan.jobs();
     let times = [
         ("pause", Some(plan.pause)),
         ("ramp", jobs.clone().map(|job| job.ramp).max()),

@@ -532,10 +532,7 @@ mod tests {
 
     #[test]
     fn quantiles_need_operations_beyond_them() {
-        let few = Sketch {
-            iops: vec![20.0; 3],
-            ..Sketch::default()
-        };
+        let few = Sketch::of_rates(&[20.0; 3]);
         let pair = only(&record(&[Sketch::default()]), &record(&[few]));
         let quantities: Vec<_> = pair.contrasts.iter().map(|c| c.quantity.name()).collect();
         assert_eq!(quantities, ["iops", "service_mean_ns", "service_p50_ns"]);

@@ -8,8 +8,5 @@ pub(crate) use sketch::{Sketch, record};
 
 /// A record of one healthy case, with a rate for each pass.
 pub(crate) fn run(iops: &[f64]) -> Record {
-    record(&[Sketch {
-        iops: iops.to_vec(),
-        ..Sketch::default()
-    }])
+    record(&[Sketch::of_rates(iops)])
 }

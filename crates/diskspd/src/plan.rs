@@ -442,10 +442,7 @@ fn load(span: &TimeSpan, target: &Target, name: &str) -> Job {
             pause: Nanos::from_millis(target.think_ms.into()),
             every: target.burst,
         }),
-        stop: Stop {
-            runtime: Some(Nanos::from_secs(span.duration.into())),
-            ..Stop::default()
-        },
+        stop: Stop::after(Nanos::from_secs(span.duration.into())),
         ramp: Nanos::from_secs(span.warmup.into()),
         cool_down: Nanos::from_secs(span.cooldown.into()),
         align: alignment(target),

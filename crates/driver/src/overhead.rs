@@ -33,10 +33,7 @@ fn probe(clock: Clock, depth: u32) -> Result<f64, Error> {
     let mut job = Job::new("overhead");
     job.engine = Engine::Null;
     job.depth = depth;
-    job.stop = Stop {
-        bytes: Some(Bytes(4096 * OPERATIONS)),
-        ..Stop::default()
-    };
+    job.stop = Stop::after_bytes(Bytes(4096 * OPERATIONS));
     let workload = Workload {
         seed: 1,
         jobs: vec![job],

@@ -211,10 +211,7 @@ mod tests {
     #[test]
     fn long_runs_have_longer_slices_and_short_ones_shorter() {
         let slice = |seconds| {
-            let stop = Stop {
-                runtime: Some(Nanos::from_secs(seconds)),
-                ..Stop::default()
-            };
+            let stop = Stop::after(Nanos::from_secs(seconds));
             interval(&[Job {
                 stop,
                 ..Job::new("slices")

@@ -83,10 +83,7 @@ fn result(job: Job, spec: &DeviceSpec) -> JobResult {
 }
 
 fn job(depth: u32, seconds: u64) -> Job {
-    let stop = Stop {
-        runtime: Some(Nanos::from_secs(seconds)),
-        ..Stop::default()
-    };
+    let stop = Stop::after(Nanos::from_secs(seconds));
     let engine = Engine::IoUring(UringOptions::default());
     Job {
         depth,
@@ -103,10 +100,7 @@ fn job(depth: u32, seconds: u64) -> Job {
 fn slices_of_a_load_without_a_runtime_grow_with_its_time() {
     let mut job = Job::new("days");
     job.pace = Pace::OpenFixed(Rate::Iops(0.01));
-    job.stop = Stop {
-        ios: Some(1_000),
-        ..Stop::default()
-    };
+    job.stop = Stop::after_ios(1_000);
     let measured = outcome(vec![job], &volume(1_000.0)).measurement;
     let slices = &measured.series;
     assert!(
@@ -306,10 +300,7 @@ fn threads_share_one_position() {
     sharing.ramp = Nanos::ZERO;
     sharing.pattern = Pattern::Sequential;
     sharing.region.spread = Spread::Shared;
-    sharing.stop = Stop {
-        ios: Some(25),
-        ..Stop::default()
-    };
+    sharing.stop = Stop::after_ios(25);
     assert_eq!(
         result(sharing, &volume(3000.0)).directions[&Direction::Read].ios,
         100
@@ -498,10 +489,7 @@ fn a_job_that_moved_all_it_was_to_move_owes_nothing() {
             poisson,
         },
     ] {
-        let stop = Stop {
-            ios: Some(400),
-            ..Stop::default()
-        };
+        let stop = Stop::after_ios(400);
         let job = Job {
             pace,
             stop,

@@ -88,10 +88,7 @@ fn result(job: Job, file: TargetFile) -> JobResult {
 /// One MiB in blocks of 4 KiB through the page cache.
 fn job(engine: Engine, mix: Mix) -> Job {
     let depth = if engine.is_asynchronous() { 8 } else { 1 };
-    let stop = Stop {
-        bytes: Some(Bytes(MIB)),
-        ..Stop::default()
-    };
+    let stop = Stop::after_bytes(Bytes(MIB));
     Job {
         engine,
         mix,
@@ -313,10 +310,7 @@ fn a_hundred_and_twenty_eight_threads_lose_nothing() {
 fn an_open_loop_records_both_latencies() {
     let mut open = job(Engine::Null, Mix::READ);
     open.pace = Pace::OpenFixed(Rate::Iops(20_000.0));
-    open.stop = Stop {
-        bytes: Some(Bytes(4096 * 2000)),
-        ..Stop::default()
-    };
+    open.stop = Stop::after_bytes(Bytes(4096 * 2000));
     let result = result(open, target(Path::new("null"), MIB));
     let reads = &result.directions[&Direction::Read];
     let response = reads.response.as_ref().unwrap();
@@ -368,10 +362,7 @@ fn an_interruption_wakes_everybody() {
             ..job(engine, Mix::READ)
         };
         slow.pace = Pace::OpenFixed(Rate::Iops(0.0002));
-        slow.stop = Stop {
-            runtime: Some(Nanos::from_secs(86_400)),
-            ..Stop::default()
-        };
+        slow.stop = Stop::after(Nanos::from_secs(86_400));
         let file = target(file.path(), MIB);
         let control = Control::new(&flag);
         let outcome = start_with(slow, file, control, &mut Interrupter(&flag)).unwrap();
@@ -479,10 +470,7 @@ fn space_is_given_and_cut_off() {
 fn a_processor_is_kept_busy() {
     let chunk = Nanos::from_millis(2);
     let mut burns = job(Engine::Cpuio(chunk), Mix::READ);
-    burns.stop = Stop {
-        ios: Some(5),
-        ..Stop::default()
-    };
+    burns.stop = Stop::after_ios(5);
     let result = result(burns, target(Path::new("null"), MIB));
     let reads = &result.directions[&Direction::Read];
     assert_eq!(

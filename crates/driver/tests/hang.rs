@@ -78,10 +78,7 @@ fn the_wait_for_what_is_not_answered_counts_to_the_signal() {
     let (measurement, signal) = interrupted(Job {
         engine: Engine::IoUring(UringOptions::default()),
         depth: 8,
-        stop: Stop {
-            runtime: Some(HOUR),
-            ..Stop::default()
-        },
+        stop: Stop::after(HOUR),
         ..Job::new("hung")
     });
     let job = &measurement.jobs[0];
@@ -136,10 +133,7 @@ fn a_pause_over_the_end_is_no_hang_of_the_target() {
     let model = device::with(Vec::new());
     let job = Job {
         threads: 4,
-        stop: Stop {
-            runtime: Some(Nanos::from_millis(1500)),
-            ..Stop::default()
-        },
+        stop: Stop::after(Nanos::from_millis(1500)),
         ..Job::new("paused")
     };
     let workload = Workload {
@@ -188,10 +182,7 @@ fn a_stall_shows_under_every_rate() {
             mix,
             depth: 4,
             engine: Engine::IoUring(UringOptions::default()),
-            stop: Stop {
-                runtime: Some(Nanos::from_secs(6)),
-                ..Stop::default()
-            },
+            stop: Stop::after(Nanos::from_secs(6)),
             ..Job::new("stalled")
         };
         let workload = Workload {
@@ -240,10 +231,7 @@ fn a_thread_that_panics_before_the_gate_ends_the_run() {
     std::thread::spawn(move || {
         let job = |name| Job {
             mix: Mix::WRITE,
-            stop: Stop {
-                runtime: Some(HOUR),
-                ..Stop::default()
-            },
+            stop: Stop::after(HOUR),
             ..Job::new(name)
         };
         let broken = Job {

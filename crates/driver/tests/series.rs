@@ -46,10 +46,7 @@ fn job(engine: Engine, ramp_ms: u64, runtime_ms: u64) -> Job {
         depth: 8,
         access: Access::Buffered,
         ramp: Nanos::from_millis(ramp_ms),
-        stop: Stop {
-            runtime: Some(Nanos::from_millis(runtime_ms)),
-            ..Stop::default()
-        },
+        stop: Stop::after(Nanos::from_millis(runtime_ms)),
         ..Job::new("load")
     }
 }

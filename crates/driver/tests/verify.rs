@@ -59,10 +59,7 @@ fn writing(verify: Verify) -> Job {
         depth: 8,
         mix: Mix::WRITE,
         pattern: Pattern::RANDOM_ONCE,
-        stop: Stop {
-            bytes: Some(Bytes(MIB)),
-            ..Stop::default()
-        },
+        stop: Stop::after_bytes(Bytes(MIB)),
         verify: Some(verify),
         ..Job::new("verify")
     }

@@ -374,10 +374,7 @@ mod tests {
     }
 
     fn passes(iops: &[f64]) -> Sketch {
-        Sketch {
-            iops: iops.to_vec(),
-            ..Sketch::default()
-        }
+        Sketch::of_rates(iops)
     }
 
     #[track_caller]

@@ -55,7 +55,7 @@ pub struct Prepared {
 impl Prepared {
     /// The jobs of all cases, in order: one a clone.
     pub fn jobs(&self) -> impl Iterator<Item = &Job> {
-        self.plan.cases.iter().flat_map(|case| &case.workload.jobs)
+        self.plan.jobs()
     }
 
     /// All jobs, where all can begin.

@@ -44,12 +44,7 @@ fn survive(text: &str) {
         seed: 1,
     };
     if let Ok(prepared) = prepare(&resolved, "job", &context) {
-        for job in prepared
-            .plan
-            .cases
-            .iter()
-            .flat_map(|case| &case.workload.jobs)
-        {
+        for job in prepared.plan.jobs() {
             job.check().expect("what is planned can be run");
         }
     }

@@ -144,10 +144,7 @@ fn write_keys(text: &mut String, own: &[Option<String>], inherited: &[Option<Str
 pub fn left_out(plan: &Plan) -> Vec<(String, String)> {
     // Names of targets are all written alike, and some jobs have 30,000: a few of each are read back.
     let mut plan = plan.clone();
-    let cases = plan.cases.iter_mut();
-    cases
-        .flat_map(|case| &mut case.workload.jobs)
-        .for_each(|job| job.targets.truncate(100));
+    plan.jobs_mut().for_each(|job| job.targets.truncate(100));
     let Ok(read) = parse(&text(&plan), "") else {
         return vec![(plan.name, "a combination of its settings".to_owned())];
     };

@@ -463,7 +463,7 @@ fn the_quick_study_is_what_its_name_says() {
         ]
     );
     assert_eq!((plan.passes, plan.aggregate), (5, Aggregate::Median));
-    let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    let jobs = plan.jobs();
     let once: u64 = jobs
         .map(|job| job.stop.runtime.unwrap().0 + job.ramp.0)
         .sum();

@@ -334,7 +334,7 @@ fn file(name: &str) -> String {
 fn command(record: &Record, file: &str) -> String {
     // A plan whose jobs all name their targets needs none in the command.
     let is_named = record.requested.plan.as_ref().is_some_and(|plan| {
-        let mut jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+        let mut jobs = plan.jobs();
         jobs.all(|job| !job.targets.is_empty())
     });
     let targets = record.targets.iter().filter(|_| !is_named);

@@ -11,10 +11,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// A host that began this many microseconds after the others, with these rates in each pass.
 fn host(name: &str, late_us: u64, iops: f64) -> Record {
-    let mut run = record(&[Sketch {
-        iops: vec![iops; 2],
-        ..Sketch::default()
-    }]);
+    let mut run = record(&[Sketch::of_rates(&[iops; 2])]);
     run.id = format!("run-of-{name}");
     run.environment.host_name = Some(name.to_owned());
     for (pass, measurement) in run.measurements.iter_mut().enumerate() {

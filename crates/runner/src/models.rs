@@ -245,7 +245,7 @@ fn same_volume(first: &str, second: &str) -> Note {
 
 /// A note for each modelled target that a job names more than once.
 pub(crate) fn named_twice(plan: &Plan, default: &[String]) -> Vec<Note> {
-    let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    let jobs = plan.jobs();
     let mut lists: Vec<&[String]> = jobs.map(|job| &*job.targets).collect();
     lists.push(default);
     let mut found = BTreeSet::new();

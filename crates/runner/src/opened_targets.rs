@@ -186,7 +186,7 @@ fn texts<'a>(job: &'a Job, default: &'a [String]) -> &'a [String] {
 fn needs_by_target(plan: &Plan, default: &[String]) -> Vec<(String, Needs)> {
     let mut needs_by_target: Vec<(String, Needs)> = Vec::new();
     let mut index: HashMap<&str, usize> = HashMap::new();
-    for job in plan.cases.iter().flat_map(|case| &case.workload.jobs) {
+    for job in plan.jobs() {
         for text in texts(job, default) {
             let at = *index.entry(text).or_insert_with(|| {
                 needs_by_target.push((text.clone(), Needs::default()));
@@ -284,8 +284,7 @@ fn check_regions(
         .iter()
         .map(|known| (&*known.text, &known.kind))
         .collect();
-    let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
-    for job in jobs.filter(|job| job.engine.needs_target()) {
+    for job in plan.jobs().filter(|job| job.engine.needs_target()) {
         for text in texts(job, context.targets) {
             // A file that is still to be created gets the size that the jobs need.
             let Some(Kind::Ready(target)) = found.get(&**text) else {

@@ -316,10 +316,7 @@ mod tests {
             mix: Mix::WRITE,
             start_delay: Nanos::from_secs(10),
             cool_down: Nanos::from_secs(30),
-            stop: Stop {
-                runtime: Some(Nanos::from_secs(20)),
-                ..Stop::default()
-            },
+            stop: Stop::after(Nanos::from_secs(20)),
             ..Job::new("delayed")
         };
         let case = Case::new("delayed", 1, vec![job]);
@@ -334,10 +331,7 @@ mod tests {
         let job = |name: &str, mix: Mix| Job {
             mix,
             threads: 2,
-            stop: Stop {
-                runtime: Some(Nanos::from_secs(20)),
-                ..Stop::default()
-            },
+            stop: Stop::after(Nanos::from_secs(20)),
             ..Job::new(name)
         };
         let cases = [("w1", Mix::WRITE), ("w2", Mix::WRITE), ("r", Mix::READ)];

@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use blocklab_store::read_plain;
+use blocklab_store::{read_plain, remove_if_there};
 use serde::{Deserialize, Serialize};
 
 /// A study that is not finished.
@@ -58,13 +58,6 @@ impl ResumeState {
     /// When it is there and cannot be removed.
     pub fn remove(&self, store: &Path) -> io::Result<()> {
         remove_if_there(&file(store, &self.requested))
-    }
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }
 

@@ -63,10 +63,7 @@ mod tests {
 
     #[test]
     fn each_pass_has_its_moment() {
-        let timed = plan(Stop {
-            runtime: Some(Nanos::from_secs(5)),
-            ..Stop::default()
-        });
+        let timed = plan(Stop::after(Nanos::from_secs(5)));
         let second = |second| Timestamp::from_second(second).expect("a moment");
         let clock = Nanos::from_secs(100);
         let found = starts(&timed, second(1010), second(1000), clock).expect("ahead");

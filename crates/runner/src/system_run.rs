@@ -539,8 +539,7 @@ fn resume_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
 
 /// Uses the null engine for the null target.
 fn use_null_engines(plan: &mut Plan, targets: &[String]) {
-    let cases = plan.cases.iter_mut();
-    let jobs = cases.flat_map(|case| &mut case.workload.jobs);
+    let jobs = plan.jobs_mut();
     for job in jobs.filter(|job| is_null(job, targets) && job.engine.needs_target()) {
         job.engine = Engine::Null;
     }
@@ -552,8 +551,7 @@ fn replace_engines(plan: &mut Plan, may_replace: bool) -> Option<Note> {
     let error = io_uring_is_available().err().filter(|_| may_replace)?;
     let has_libaio = libaio_is_available().is_ok();
     let mut used = BTreeSet::new();
-    let cases = plan.cases.iter_mut();
-    let jobs = cases.flat_map(|case| &mut case.workload.jobs);
+    let jobs = plan.jobs_mut();
     for job in jobs.filter(|job| matches!(job.engine, Engine::IoUring(_))) {
         job.engine = match job.depth {
             _ if has_libaio => Engine::Libaio,
@@ -590,7 +588,7 @@ fn adapt(part: &mut Part<'_>) -> Result<(Requested, Vec<Note>), Error> {
 fn requested(plan: &Plan) -> Requested {
     // A run that is killed is read like any other, so its record holds the whole plan from the start.
     // Validated data lives on from run to run and is in no plan, so such a run is not repeated.
-    let mut jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    let mut jobs = plan.jobs();
     let is_kept = !jobs.any(|job| matches!(&job.pool, Some(pool) if pool.validation.is_some()));
     Requested {
         name: plan.name.clone(),

@@ -121,7 +121,10 @@ pub(crate) fn flush(folder: &Path) -> io::Result<()> {
 }
 
 /// Removes a file; one that is not there need not be removed.
-pub(crate) fn remove_if_there(path: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// When it is there and cannot be removed.
+pub fn remove_if_there(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,

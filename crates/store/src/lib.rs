@@ -20,6 +20,7 @@ mod visible;
 
 pub use each::each;
 pub use find::FindError;
+pub use folder::remove_if_there;
 pub use id::is_id;
 pub use index::{Derivation, Index, Indexed};
 pub use listing::{Damaged, Listed, Listing};

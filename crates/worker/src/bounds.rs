@@ -164,10 +164,7 @@ mod tests {
         let job = |cool_down| Job {
             ramp: Nanos::from_secs(1),
             cool_down,
-            stop: Stop {
-                runtime: Some(Nanos::from_secs(5)),
-                ..Stop::default()
-            },
+            stop: Stop::after(Nanos::from_secs(5)),
             ..Job::new("a")
         };
         let cooling = Window::for_job(&job(Nanos::from_secs(2)), Nanos::from_secs(10));

@@ -47,10 +47,7 @@ fn a_direction_without_a_rate_takes_what_is_left() {
 
 #[test]
 fn a_count_of_operations_ends_a_job() {
-    let stop = Stop {
-        ios: Some(17),
-        ..Stop::default()
-    };
+    let stop = Stop::after_ios(17);
     let (mut worker, recorder, _) = employ(&Job {
         stop,
         depth: 4,
@@ -65,10 +62,7 @@ fn a_count_of_operations_ends_a_job() {
 #[test]
 fn operations_of_a_ramp_do_not_end_a_job() {
     let counted = Job {
-        stop: Stop {
-            ios: Some(17),
-            ..Stop::default()
-        },
+        stop: Stop::after_ios(17),
         ramp: ms(30),
         ..job()
     };
@@ -109,10 +103,7 @@ fn the_ramp_of_a_job_that_verifies_does_not_end_it() {
             when: When::Never,
             ..Verify::new(Checksum::Crc32c)
         }),
-        stop: Stop {
-            ios: Some(17),
-            ..Stop::default()
-        },
+        stop: Stop::after_ios(17),
         ramp: ms(10),
         ..job()
     });

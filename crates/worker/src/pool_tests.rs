@@ -16,10 +16,7 @@ use crate::shares::Allowance;
 fn job(name: &str, pooled: Pooled) -> Job {
     Job {
         pool: Some(pooled),
-        stop: Stop {
-            runtime: Some(Nanos::from_secs(1)),
-            ..Stop::default()
-        },
+        stop: Stop::after(Nanos::from_secs(1)),
         ..Job::new(name)
     }
 }

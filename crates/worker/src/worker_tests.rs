@@ -198,10 +198,7 @@ fn ms(millis: u64) -> Nanos {
 
 fn job() -> Job {
     Job {
-        stop: Stop {
-            runtime: Some(ms(100)),
-            ..Stop::default()
-        },
+        stop: Stop::after(ms(100)),
         ..Job::new("story")
     }
 }
@@ -245,10 +242,7 @@ fn the_ramp_is_in_no_figure() {
 
 #[test]
 fn bytes_end_a_job() {
-    let stop = Stop {
-        bytes: Some(Bytes(4096 * 10)),
-        ..Stop::default()
-    };
+    let stop = Stop::after_bytes(Bytes(4096 * 10));
     let (mut worker, recorder, _) = employ(&Job {
         stop,
         depth: 3,
@@ -276,10 +270,7 @@ fn loops_pass_over_the_region() {
 /// stands still for half of the second.
 #[test]
 fn a_stall_shows_in_the_response_time() {
-    let stop = Stop {
-        runtime: Some(ms(1000)),
-        ..Stop::default()
-    };
+    let stop = Stop::after(ms(1000));
     let pace = Pace::OpenFixed(Rate::Iops(1000.0));
     let (mut worker, recorder, _) = employ(&Job {
         stop,
@@ -356,10 +347,7 @@ fn the_first_failure_ends_a_job_and_nothing_is_lost() {
 
 #[test]
 fn a_patient_job_counts_failures_and_gives_up_after_a_thousand_in_a_row() {
-    let stop = Stop {
-        runtime: Some(Nanos::from_secs(60)),
-        ..Stop::default()
-    };
+    let stop = Stop::after(Nanos::from_secs(60));
     let patient = Job {
         on_error: ErrorPolicy::Continue,
         stop,
@@ -385,10 +373,7 @@ fn a_flush_follows_every_third_write_and_the_end() {
         at_end: true,
         ..Flush::default()
     };
-    flushing.stop = Stop {
-        bytes: Some(Bytes(4096 * 10)),
-        ..Stop::default()
-    };
+    flushing.stop = Stop::after_bytes(Bytes(4096 * 10));
     let (mut worker, recorder, _) = employ(&flushing);
     play(&mut worker, &mut Model::new(ms(1)));
     let ios = |direction| recorder.counters(direction).unwrap().ios.get();
@@ -475,10 +460,7 @@ fn a_write_whose_failure_is_ignored_is_not_read_back() {
         mix: Mix::WRITE,
         verify: Some(Verify::new(Checksum::Crc32c)),
         ignored_errors: vec![(Direction::Write, errno::EIO)],
-        stop: Stop {
-            bytes: Some(Bytes(3 * 4096)),
-            ..Stop::default()
-        },
+        stop: Stop::after_bytes(Bytes(3 * 4096)),
         ..job()
     });
     worker.begin(Nanos::ZERO);
@@ -525,10 +507,7 @@ fn a_trim_waits_for_what_is_in_flight_at_its_place() {
             }),
             ..Verify::new(Checksum::Crc32c)
         }),
-        stop: Stop {
-            bytes: Some(Bytes(8 * 4096)),
-            ..Stop::default()
-        },
+        stop: Stop::after_bytes(Bytes(8 * 4096)),
         ..job()
     });
     worker.begin(Nanos::ZERO);

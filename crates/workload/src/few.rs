@@ -99,10 +99,7 @@ mod tests {
             open_targets: Some(2),
             target_order,
             pattern,
-            stop: Stop {
-                bytes: Some(Bytes(1 << 30)),
-                ..Stop::default()
-            },
+            stop: Stop::after_bytes(Bytes(1 << 30)),
             region: Region {
                 spread: Spread::Same,
                 ..Region::default()

@@ -220,12 +220,20 @@ impl Plan {
         self.passes.saturating_add(self.discard)
     }
 
+    /// The jobs of all cases, in order.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> + Clone {
+        self.cases.iter().flat_map(|case| &case.workload.jobs)
+    }
+
+    /// The same, to change them.
+    pub fn jobs_mut(&mut self) -> impl Iterator<Item = &mut Job> {
+        let cases = self.cases.iter_mut();
+        cases.flat_map(|case| &mut case.workload.jobs)
+    }
+
     /// Whether any job would change what is stored on its target.
     pub fn writes(&self) -> bool {
-        self.cases
-            .iter()
-            .flat_map(|case| &case.workload.jobs)
-            .any(Job::writes)
+        self.jobs().any(Job::writes)
     }
 
     /// Why the plan's JSON is not the whole plan; `None` if it is.

@@ -221,10 +221,7 @@ mod tests {
     }
 
     fn steady() -> Record {
-        record(&[Sketch {
-            iops: vec![10_000.0, 10_010.0, 9_990.0],
-            ..Sketch::default()
-        }])
+        record(&[Sketch::of_rates(&[10_000.0, 10_010.0, 9_990.0])])
     }
 
     #[test]
@@ -250,10 +247,7 @@ mod tests {
     /// of three passes "about 2 passes would decide".
     #[test]
     fn an_open_bound_takes_more_passes_than_there_are() {
-        let scattered = record(&[Sketch {
-            iops: vec![5995.0, 3000.0, 3000.0],
-            ..Sketch::default()
-        }]);
+        let scattered = record(&[Sketch::of_rates(&[5995.0, 3000.0, 3000.0])]);
         let open = judged(&scattered, "iops<100");
         assert_eq!(open.answer, Answer::Undecided, "{}", open.why);
         assert!(open.passes_to_decide > Some(3), "{open:?}");
@@ -274,10 +268,7 @@ mod tests {
 
     #[test]
     fn one_pass_and_a_broken_run_decide_nothing() {
-        let single = record(&[Sketch {
-            iops: vec![10_000.0],
-            ..Sketch::default()
-        }]);
+        let single = record(&[Sketch::of_rates(&[10_000.0])]);
         assert_eq!(judged(&single, "iops<1").answer, Answer::Undecided);
         let mut broken = steady();
         broken.status = Status::Interrupted;

@@ -57,10 +57,7 @@ mod tests {
     fn a_warning_fails_and_what_is_missing_does_not_pass() {
         let mut run = record(&[Sketch::default()]);
         answered(&run, Answer::Pass);
-        let scattered = Sketch {
-            iops: vec![10_000.0, 20_000.0, 5_000.0],
-            ..Sketch::default()
-        };
+        let scattered = Sketch::of_rates(&[10_000.0, 20_000.0, 5_000.0]);
         answered(&record(&[scattered]), Answer::Fail);
         run.status = Status::Interrupted;
         run.measurements.truncate(1);

@@ -9,6 +9,7 @@ use blocklab_random::Stream;
 use blocklab_record::Record;
 
 #[path = "../../../record/tests/sketch/mod.rs"]
+#[allow(dead_code, reason = "no case here has its rates alone")]
 mod sketch;
 use sketch::{Sketch, record};
 

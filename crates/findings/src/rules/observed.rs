@@ -266,10 +266,7 @@ mod tests {
 
     /// Ten seconds of 10,000 IOPS, which waited so long for the volume.
     fn served(waited_ns: u64) -> Record {
-        let sketch = Sketch {
-            iops: vec![10_000.0],
-            ..Sketch::default()
-        };
+        let sketch = Sketch::of_rates(&[10_000.0]);
         let mut record = record(&[sketch]);
         let (volume, instance) = (limit("gp3", Some(1), 10_000.0), limit("m5", None, 40_000.0));
         let late = record.measurements[0].jobs[0].directions[&Direction::Read]

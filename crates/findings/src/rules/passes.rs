@@ -165,10 +165,7 @@ mod tests {
     use crate::testing::{Sketch, record, silent, the};
 
     fn passes(iops: &[f64]) -> Record {
-        record(&[Sketch {
-            iops: iops.to_vec(),
-            ..Sketch::default()
-        }])
+        record(&[Sketch::of_rates(iops)])
     }
 
     /// The story: simulated passes of which the third was the fastest were said to have begun with
@@ -187,10 +184,7 @@ mod tests {
             iops: vec![5000.0],
             ..Sketch::named("single")
         };
-        let scattered = Sketch {
-            iops: vec![9000.0, 13_000.0],
-            ..Sketch::default()
-        };
+        let scattered = Sketch::of_rates(&[9000.0, 13_000.0]);
         let mut both = record(&[scattered, single]);
         both.origin = blocklab_record::Origin::Simulated;
         assert_eq!(the(&both, "scatter").advice.as_deref(), Some(DRAWN));

@@ -112,7 +112,7 @@ fn a_name_of_another_group_is_no_block_of_this_one() {
         .replace("jobs=4", "jobs=1");
     let text = TEXT_3.replace("\n\nRun status", &format!("\n{next}\n\nRun status"));
     let record = read(Tool::Fio, &format!("{requests}{text}"));
-    let jobs = record.measurements.iter().flat_map(|pass| &pass.jobs);
+    let jobs = record.jobs();
     let depths: Vec<_> = jobs.map(|job| (&*job.name, job.depth)).collect();
     // 0 is unknown: two jobs are in one block.
     assert_eq!(depths, [("g", 0), ("h", 16)]);

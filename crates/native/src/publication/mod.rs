@@ -48,7 +48,7 @@ pub(super) fn read(
         shown.remarks = texts(value)?;
     }
     if let Some(value) = found("system")? {
-        let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+        let jobs = plan.jobs();
         let most_threads = jobs.map(|job| job.threads).max().unwrap_or(1);
         shown.systems = system::systems(sections("system", value)?, most_threads)?;
     }

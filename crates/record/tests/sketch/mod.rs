@@ -54,6 +54,14 @@ impl Default for Sketch {
 }
 
 impl Sketch {
+    /// A healthy case with this rate in each pass.
+    pub fn of_rates(iops: &[f64]) -> Self {
+        Self {
+            iops: iops.to_vec(),
+            ..Self::default()
+        }
+    }
+
     /// A healthy case of this name.
     pub fn named(case: &str) -> Self {
         Self {

@@ -93,7 +93,7 @@ pub fn tally<T: PartialEq + Serialize>(
 
 /// Whether an operation completed in any pass, outside its ramp.
 fn has_figures(record: &Record) -> bool {
-    let jobs = record.measurements.iter().flat_map(|pass| &pass.jobs);
+    let jobs = record.jobs();
     let mut directions = jobs.flat_map(|job| job.directions.values());
     directions.any(|direction| direction.ios > 0)
 }

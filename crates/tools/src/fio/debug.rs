@@ -111,10 +111,7 @@ impl Debug {
         if !of_operations.iter().any(|word| self.wants(word)) {
             return;
         }
-        let jobs = plan
-            .cases
-            .iter_mut()
-            .flat_map(|case| &mut case.workload.jobs);
+        let jobs = plan.jobs_mut();
         for job in jobs {
             job.log
                 .get_or_insert(Log {

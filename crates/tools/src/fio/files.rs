@@ -162,8 +162,7 @@ fn mark_failed(prepared: &mut Prepared, failed: &[(String, i32)]) {
     if failed.is_empty() {
         return;
     }
-    let cases = prepared.plan.cases.iter_mut();
-    for job in cases.flat_map(|case| &case.workload.jobs) {
+    for job in prepared.plan.jobs() {
         let failure = failed.iter().find(|(path, _)| job.targets.contains(path));
         let mut clones = prepared.clones.iter_mut();
         if let Some((_, errno)) = failure

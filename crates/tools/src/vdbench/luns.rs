@@ -87,7 +87,7 @@ pub fn lay_out(sd: &Sd, found: &Found, guard: &Guard, interrupted: &AtomicBool) 
 
 /// Refuses a plan if the guard does not permit what its jobs write to.
 pub fn check_permitted(plan: &Plan, guard: &Guard) -> Result<()> {
-    let jobs = plan.cases.iter().flat_map(|case| &case.workload.jobs);
+    let jobs = plan.jobs();
     for path in jobs
         .filter(|job| job.changes())
         .flat_map(|job| &job.targets)

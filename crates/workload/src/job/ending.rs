@@ -102,6 +102,32 @@ pub struct Stop {
     pub steady_after: Nanos,
 }
 
+impl Stop {
+    /// After this measured time alone.
+    pub fn after(runtime: Nanos) -> Self {
+        Self {
+            runtime: Some(runtime),
+            ..Self::default()
+        }
+    }
+
+    /// After these bytes of each thread alone.
+    pub fn after_bytes(bytes: Bytes) -> Self {
+        Self {
+            bytes: Some(bytes),
+            ..Self::default()
+        }
+    }
+
+    /// After this number of operations of each thread alone.
+    pub fn after_ios(ios: u64) -> Self {
+        Self {
+            ios: Some(ios),
+            ..Self::default()
+        }
+    }
+}
+
 fn is_zero(time: &Nanos) -> bool {
     *time == Nanos::ZERO
 }

@@ -139,10 +139,7 @@ with_defaults! {
         /// Delay of the job after the start of the run.
         pub start_delay: Nanos = Nanos::ZERO,
         /// When it ends.
-        pub stop: Stop = Stop {
-            runtime: Some(Nanos::from_secs(10)),
-            ..Stop::default()
-        },
+        pub stop: Stop = Stop::after(Nanos::from_secs(10)),
         /// Load before the measured time begins.
         pub ramp: Nanos = Nanos::ZERO,
         /// Load before the measured time begins, by bytes; with `ramp` both must be over.
