@@ -107,7 +107,7 @@ options! {
         "io_size" "io_limit", OfShare, "-", Mostly, "Bytes that the job moves.", "as in a later fio, a job that goes straight through its files writes all of them before it verifies; up to 3.41, fio with `verify` writes the files once", io_size: Option<Share>;
         "filesize", OfRanges(1), "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, new files get sizes evenly spread over it, others than with fio; null, models and files that are longer have its middle", filesize: Option<Ranges>;
         "fill_device" "fill_fs", Bool, "0", Mostly, "Write until there is no more space.", "files that are only written have more length than there is room, and what was not written of it is cut off after the run; a job that reads and writes goes once through the files that fill the file system, where fio's fails at their end; without `size` a job that only writes at random is a mistake, for fio one that fails", fill_device: bool;
-        "file_append", Bool, "0", Exact, "Begin at the end of the file.", "", file_append: bool;
+        "file_append", Bool, "0", Mostly, "Begin at the end of the file.", "a sequential job that is `time_based` or has a larger `io_size` begins again where it began; in fio 3.33 it is over after one pass", file_append: bool;
         "offset" "fileoffset", OfShare, "0", Exact, "Where the job's part of the file begins.", "", offset: Share;
         "offset_increment", OfShare, "0", Exact, "How much later each clone's part begins.", "", offset_increment: Share;
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
