@@ -237,11 +237,8 @@ fn measure(
         if inputs.validation.validate {
             validate(&mut prepared, &file, &inputs, validated);
         }
-        let request = tool_request(
-            prepared.plan.clone(),
-            prepared.notes.clone(),
-            Missing::Scratch,
-        );
+        let (plan, notes) = (prepared.plan.clone(), prepared.notes.clone());
+        let request = tool_request(plan, notes, Missing::Scratch);
         let mut reporter = Reporter::new(&file, &prepared, &inputs, folder, store, own, validated);
         reporter.begin_round(reported_runs)?;
         reported_runs += prepared.runs.len();

@@ -41,6 +41,17 @@ struct Event {
 }
 
 impl Event {
+    fn new(command: &Command, selected: &[usize], at: Nanos) -> Self {
+        Self {
+            at,
+            // Any will do: an event without an action is not kept.
+            action: command.action.unwrap_or(ControlAction::Clear),
+            command: visible(&command.text).into_owned(),
+            fault: None,
+            effects: selected.iter().map(|index| Effect::new(*index)).collect(),
+        }
+    }
+
     /// It ends on these volumes, as far as it still lasts there.
     fn end_on(&mut self, volumes: &[usize], now: Nanos) {
         for effect in &mut self.effects {
@@ -198,14 +209,7 @@ impl Controller {
             ));
         }
         let now = self.clock.now();
-        let mut event = Event {
-            at: now,
-            // Any will do: an event without an action is not kept.
-            action: command.action.unwrap_or(ControlAction::Clear),
-            command: visible(&command.text).into_owned(),
-            fault: None,
-            effects: selected.iter().map(|index| Effect::new(*index)).collect(),
-        };
+        let mut event = Event::new(command, &selected, now);
         let number = events.len() as u64 + 1;
         let mut answer = Answer::default();
         // The outcome of what is kept as an event even where it failed on one of the volumes.

@@ -224,16 +224,7 @@ fn merged(files: &[(&str, Samples)], interval_ns: u64) -> Result<RateTable, Stri
     if intervals.len() > MAX_INTERVALS {
         return Err(format!("more than {MAX_INTERVALS} intervals"));
     }
-    let all = intervals.keys().last().map_or(0, |last| last + 1);
-    let missing = all - intervals.len() as u64;
-    if missing > 0 {
-        remarks.push(format!(
-            "{} {} missing, and nothing is known of {}",
-            plural(missing as usize, "interval"),
-            agreeing(missing as usize, "is", "are"),
-            agreeing(missing as usize, "it", "them")
-        ));
-    }
+    remarks.extend(missing_intervals(&intervals));
     let intervals = intervals.into_iter().map(|(index, interval)| RateInterval {
         from_ns: index * interval_ns,
         iops: interval.iops.or_else(|| {
@@ -249,6 +240,20 @@ fn merged(files: &[(&str, Samples)], interval_ns: u64) -> Result<RateTable, Stri
         begins_ns: has_dates.then_some(first),
         intervals,
         remarks,
+    })
+}
+
+/// A remark on the intervals that lie between others and are in no file.
+fn missing_intervals(intervals: &BTreeMap<u64, RateInterval>) -> Option<String> {
+    let last = intervals.keys().last()?;
+    let missing = (last + 1) as usize - intervals.len();
+    (missing > 0).then(|| {
+        format!(
+            "{} {} missing, and nothing is known of {}",
+            plural(missing, "interval"),
+            agreeing(missing, "is", "are"),
+            agreeing(missing, "it", "them")
+        )
     })
 }
 
