@@ -124,6 +124,15 @@ fn is_count(word: &str) -> bool {
     word.parse::<u32>().is_ok()
 }
 
+/// Adds words to those that were given before; `no` comes instead of them.
+pub(super) fn add_words(list: &mut Vec<String>, words: Vec<String>) {
+    let revokes = (words.first()).is_some_and(|word| matches!(&**word, "no" | "n"));
+    if revokes {
+        list.clear();
+    }
+    list.extend(words);
+}
+
 /// `rem` to `remove_device`.
 fn removes(word: &str) -> bool {
     word.len() > 2 && "remove_device".starts_with(word)
