@@ -10,8 +10,8 @@ use super::value::{Argument, Kind, MAX_RATE, Values};
 /// What `journal=` may be other than a directory.
 const JOURNAL: &str = "yes, no, recover, only, ignore_pending, maponly, noflush, time, y";
 /// What `data_errors=` may be.
-const ERRORS: &str = "a number of errors, remove, (remove,n), stop or one command in quotes would \
-                      work";
+const ERRORS: &str = "a number of errors, (n,seconds), remove, (remove,seconds), stop or one \
+                      command in quotes would work";
 /// The original counts in no more buckets, the last one included.
 const MOST_BUCKETS: usize = 64;
 /// The largest edge of a bucket in microseconds: eleven days, longer than any operation lasts.
