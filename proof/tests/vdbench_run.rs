@@ -232,15 +232,15 @@ fn the_study_of_i3_metal_is_understood() {
     );
 }
 
-/// People simulate to learn how long their runs take; that line was missing. The directory is named
-/// where it is made, as the original does.
+/// People simulate to learn how long their runs take; that line was missing, and then had a pause after
+/// the last run. The directory is named where it is made, as the original does.
 #[test]
 fn a_simulation_ends_with_the_number_of_runs_and_their_time() {
     let lab = Lab::new();
     let file = "sd=sd1,lun=a,size=1g\nwd=wd1,sd=sd1\n\
                 rd=rd1,wd=wd1,iorate=(100,200),elapsed=2h,warmup=60,interval=10,pause=5\n";
     let words = text(&vdbench(&lab, file, &["-s"]));
-    let end = " Total amount of Run Definitions: 2; total elapsed time 04:02:10\n";
+    let end = " Total amount of Run Definitions: 2; total elapsed time 04:02:05\n";
     assert!(words.contains(end), "{words}");
     let out = lab.path().join("out").canonicalize().expect("it is there");
     let made = format!(" Created output directory '{}'\n", out.display());
@@ -257,7 +257,7 @@ fn a_simulation_ends_with_the_number_of_runs_and_their_time() {
     let first = "RD=journal_recovery; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: None";
     assert!(runs[0].ends_with(first), "{words}");
     assert!(
-        words.contains("Run Definitions: 3; total elapsed time 04:02:10"),
+        words.contains("Run Definitions: 3; total elapsed time 04:02:05"),
         "{words}"
     );
 }

@@ -735,14 +735,21 @@ mod tests {
     /// no others; of less than a block in all of them it complains before it makes any.
     #[test]
     fn files_without_room_for_a_block_are_left_alone() {
-        let prepared = planned("[a]\nsize=65k\nbs=64k\nnrfiles=2\n[b]\nsize=1m\n");
-        let prepared = prepared.expect("both have files");
-        let ran: Vec<bool> = prepared.clones.iter().map(CloneFacts::is_run).collect();
-        assert_eq!(ran, [false, true]);
-        assert_eq!(prepared.failed().count(), 0);
-        assert_eq!(prepared.files.len(), 3);
-        let remark = "a: each of its files is shorter than a block, so nothing is moved";
-        assert_eq!(prepared.remarks, [remark]);
+        // With several sizes, a pass of no bytes was one that never ends, which refused the other job.
+        for sizes in [
+            "bs=64k",
+            "bssplit=64k/50:128k/50",
+            "bsrange=64k-128k\nrw=randread",
+        ] {
+            let text = format!("[a]\nsize=65k\n{sizes}\nnrfiles=2\n[b]\nsize=1m\n");
+            let prepared = planned(&text).expect("both have files");
+            let ran: Vec<bool> = prepared.clones.iter().map(CloneFacts::is_run).collect();
+            assert_eq!(ran, [false, true]);
+            assert_eq!(prepared.failed().count(), 0);
+            assert_eq!(prepared.files.len(), 3);
+            let remark = "a: each of its files is shorter than a block, so nothing is moved";
+            assert_eq!(prepared.remarks, [remark]);
+        }
 
         let zones = "[a]\nsize=256k\nbs=64k\nnrfiles=7\nzonemode=strided\nzonesize=64k\n";
         let zones = planned(zones).expect("no window is larger than its file");

@@ -202,7 +202,7 @@ impl<'a> Pass<'a> {
             return space / block * block;
         };
         if let Some(piece) = piece {
-            return (size / piece * piece).saturating_mul(files);
+            return ((size / piece).max(1) * piece).saturating_mul(files);
         }
         if self.options.bssplit.is_some() || self.options.bsrange.is_some() {
             return self.whole_with_several_sizes(size).saturating_mul(files);
@@ -225,7 +225,7 @@ impl<'a> Pass<'a> {
     fn whole_with_several_sizes(&self, size: u64) -> u64 {
         let smallest = smallest_block(&self.job.sizes, self.rw);
         if !self.options.bs_unaligned {
-            size / smallest * smallest
+            (size / smallest).max(1) * smallest
         } else if self.comes_back() {
             size
         } else {

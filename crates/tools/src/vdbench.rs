@@ -192,11 +192,15 @@ fn simulate(file: &ParameterFile, validation: Validation, folder: &Folder) -> Re
     Ok(status::DONE)
 }
 
-/// The line with the number of runs and their total time, with warm-ups and pauses. Runs that last until an
-/// amount is done are not in the time.
+/// The line with the number of runs and their total time, with warm-ups and the pauses between them. Runs
+/// that last until an amount is done are not in the time.
 fn total(runs: &[&Run]) -> String {
     let options = runs.iter().map(|run| &run.options);
-    let lengths = options.filter_map(|option| Some(option.elapsed? + option.warmup + option.pause));
+    let lengths = options.enumerate().filter_map(|(index, option)| {
+        let is_last = index + 1 == runs.len();
+        let pause = if is_last { 0 } else { option.pause };
+        Some(option.elapsed? + option.warmup + pause)
+    });
     let seconds: u64 = lengths.sum();
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
     format!(

@@ -7,6 +7,7 @@ use super::definitions::Definitions;
 use super::defs::LoopKind;
 use super::error::{Mistake, Subject};
 use super::scan::Parameter;
+use super::setters::add_words;
 use super::value::{Argument, Kind};
 use blocklab_syntax::option::{Opt, Support};
 
@@ -128,7 +129,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "heartbeat_error" "of hosts that do not answer" Ignored("mpirun has limits of its own")
     General "histogram" "upper edges of its buckets (default,50,100u,1m,2s), without a unit in microseconds; a number that is not above the one before is a step; suppress leaves empty ends out" Mostly("an operation within 0.8 % of an edge may be counted on its other side; a list of another name than default is refused") => all.general.histogram = arg.buckets()?
     General "ios_per_jvm" "operations a second that one JVM makes" Ignored("Java is not run")
-    General "journal" "yes, recover, only, ignore_pending, maponly, noflush as -j -jr -jro -jri -jm -jn" Mostly("journals of the original cannot be read; a directory for all journals is taken, too") => all.general.journal.extend(arg.journal()?)
+    General "journal" "yes, recover, only, ignore_pending, maponly, noflush as -j -jr -jro -jri -jm -jn" Mostly("journals of the original cannot be read; a directory for all journals is taken, too") => add_words(&mut all.general.journal, arg.journal()?)
     General "loop" "all runs again: a number of times, or for so long (60s, 5m, 1h)" Documented => all.general.repeat = Some(arg.repeat()?)
     General "messagescan" "reading the system's log" Ignored("it is not read")
     General "misc" "switches of the original's own code" Ignored("that code is not here")
@@ -143,7 +144,7 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     General "swat" "reports for another program" Refused("the original dropped it, too")
     General "timeout" "of hosts that do not answer" Ignored("mpirun has limits of its own")
     General "unix2windows" "paths for Windows" Ignored("Linux has others")
-    General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Mostly("reads that validation adds enter all figures as reads") => all.general.validate.extend(arg.names()?)
+    General "validate" "data validation: yes, no, or read_after_write, no_preread, time, as -v -vr -vw -vt" Mostly("reads that validation adds enter all figures as reads") => add_words(&mut all.general.validate, arg.names()?)
     Host "hd" "a name for a host, or default" Mostly("one that is this machine runs here; several, and others, are started by mpirun") => all.hosts.begin(arg)?
     Host "system" "its address" Documented => all.hosts.set_address(arg)?
     Host "vdbench" "where the original lies there" Ignored("blocklab-rank is wanted there, at the same path as here")

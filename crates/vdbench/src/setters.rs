@@ -10,8 +10,8 @@ use super::value::{Argument, Kind, MAX_RATE, Values};
 /// What `journal=` may be other than a directory.
 const JOURNAL: &str = "yes, no, recover, only, ignore_pending, maponly, noflush, time, y";
 /// What `data_errors=` may be.
-const ERRORS: &str = "a number of errors, remove, (remove,n), stop or one command in quotes would \
-                      work";
+const ERRORS: &str = "a number of errors, (n,seconds), remove, (remove,seconds), stop or one \
+                      command in quotes would work";
 /// The original counts in no more buckets, the last one included.
 const MOST_BUCKETS: usize = 64;
 /// The largest edge of a bucket in microseconds: eleven days, longer than any operation lasts.
@@ -122,6 +122,15 @@ impl Argument<'_> {
 
 fn is_count(word: &str) -> bool {
     word.parse::<u32>().is_ok()
+}
+
+/// Adds words to those that were given before; `no` comes instead of them.
+pub(super) fn add_words(list: &mut Vec<String>, words: Vec<String>) {
+    let revokes = (words.first()).is_some_and(|word| matches!(&**word, "no" | "n"));
+    if revokes {
+        list.clear();
+    }
+    list.extend(words);
 }
 
 /// `rem` to `remove_device`.

@@ -506,6 +506,21 @@ fn what_is_given_again_is_added() {
     assert!(options[1].endcmd.is_empty());
 }
 
+/// The story: a file that was included had `validate=yes`, and a later `validate=no`, which turned it off,
+/// was added to it: the run validated all the same.
+#[test]
+fn no_validation_replaces_what_was_requested_before() {
+    let added = |lines: &str| {
+        let text = format!("{lines}\nsd=sd1,lun=a\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=5\n");
+        let general = parsed(&text, "").unwrap().general;
+        (general.validate.join(" "), general.journal.join(" "))
+    };
+    let (validate, journal) = added("validate=yes\njournal=yes\nvalidate=no\njournal=no");
+    assert_eq!((&*validate, &*journal), ("no", "no"));
+    let (validate, journal) = added("validate=no\njournal=no\nvalidate=yes\njournal=noflush");
+    assert_eq!((&*validate, &*journal), ("no yes", "no noflush"));
+}
+
 /// The story: `host=hd*`, as the original takes it, named a host that was not there.
 #[test]
 fn hosts_are_named_by_a_pattern() {

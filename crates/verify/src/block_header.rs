@@ -51,8 +51,8 @@ pub enum Generation {
     AtLeast(u64),
     /// This one, if an earlier run of blocklab wrote it.
     Earlier(u64),
-    /// This one or a later one, if an earlier run of ours wrote it: one with a ramp, in which it made an
-    /// unknown number of writes.
+    /// This one or a later one, if an earlier run of blocklab wrote it: one with a ramp, in which it
+    /// made an unknown number of writes.
     EarlierAtLeast(u64),
     /// Any: an earlier run wrote it.
     Any,
