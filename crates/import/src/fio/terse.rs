@@ -172,6 +172,20 @@ fn counts_of_disks(others: &[&str]) -> Option<String> {
     is_telling.then(|| disks.join(";"))
 }
 
+fn whole(field: &str) -> Option<i64> {
+    field.trim().parse().ok()
+}
+
+/// The first of the errors after which a job went on, which follows their number behind the figures of
+/// latencies and disks; `None` without `continue_on_error`.
+fn first_error(fields: &[&str]) -> Option<i64> {
+    let last = fields
+        .iter()
+        .rposition(|field| field.trim().ends_with('%'))?;
+    whole(fields.get(last + 1)?)?;
+    whole(fields.get(last + 2)?)
+}
+
 /// The job of a line, which has been seen to reach its last direction.
 fn job(fields: &[&str], layout: &Layout, found: &mut Found) -> Result<Job, String> {
     let head = layout.head;
@@ -193,7 +207,7 @@ fn job(fields: &[&str], layout: &Layout, found: &mut Found) -> Result<Job, Strin
         seconds: longest.max(1e-3),
         // The field has the number of the error, and not how many there were.
         errors: u64::from(number(fields[head - 1]).unwrap_or(0.0) != 0.0),
-        ended_by: fields[head - 1].trim().parse().ok().and_then(ended_by),
+        ended_by: whole(fields[head - 1]).and_then(|error| ended_by(error, first_error(fields))),
         ..Job::default()
     };
     let mut directions = directions.into_iter();
