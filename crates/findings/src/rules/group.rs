@@ -242,12 +242,13 @@ mod tests {
         let mut record = limited(600.0, 600, DeviceLimitCounts::Operations);
         for pass in &mut record.measurements {
             let read = &pass.jobs[0].directions[&Direction::Read];
+            let (ios, bytes) = (read.ios, read.bytes);
             let disk = &mut pass.disks[0];
             disk.name = "loop0".to_owned();
             disk.read_merges = 0;
-            (disk.read_ios, disk.read_bytes) = (read.ios * 2, read.bytes * 2);
+            (disk.read_ios, disk.read_bytes) = (ios * 2, bytes * 2);
             let counts = &mut pass.jobs[0].accounting;
-            (counts.completed, counts.completed_in_ramp) = (read.ios, 0);
+            (counts.completed, counts.completed_in_ramp) = (ios, 0);
         }
         assert_eq!(
             the(&record, "group-limit").statement,
