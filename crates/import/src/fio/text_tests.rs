@@ -256,5 +256,6 @@ fn an_error_after_which_a_job_went_on_did_not_end_it() {
         let record = read(Tool::Fio, text);
         assert_eq!(record.failure, None);
         assert_eq!(record.status, blocklab_record::Status::Complete);
+        assert_eq!(record.measurements[0].jobs[0].accounting.failed, 2);
     }
 }

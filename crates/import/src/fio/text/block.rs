@@ -140,6 +140,8 @@ impl Block {
     /// Reads `total=2, first_error=84/<Invalid or incomplete multibyte or wide character>`: the head has
     /// the first error, too, and it ended nothing.
     fn went_on_after(&mut self, errors: &str) {
+        let count = after_key(errors, "total=").and_then(|count| count.parse().ok());
+        self.errors = count.filter(|count| *count > 0).unwrap_or(self.errors);
         let first = after_key(errors, "first_error=").and_then(|first| first.split('/').next());
         let first = first.and_then(|number| number.parse().ok());
         self.ended_by = self
