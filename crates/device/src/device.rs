@@ -49,8 +49,6 @@ struct CachedPath {
     state: CacheState,
     /// What the write waited for that is written in the background at the moment.
     background: Vec<Wait>,
-    /// The longest of these waits.
-    slowest: Option<Wait>,
 }
 
 /// The operations that a device was given.
@@ -120,6 +118,8 @@ struct Volume {
     half_trip: Nanos,
     chain: Chain,
     media: Media,
+    /// The longest wait of the last write that a cache wrote to it in the background.
+    slowest: Option<Wait>,
 }
 
 impl Device {
@@ -467,7 +467,6 @@ fn cached_path(spec: &DeviceSpec, seed: u64) -> Option<Box<CachedPath>> {
         limits: Instance::Own(instance::cached(instance)),
         state: CacheState::new(cache, seed),
         background: Vec::new(),
-        slowest: None,
     }))
 }
 
@@ -491,6 +490,7 @@ impl Volume {
             half_trip: network.map_or(Nanos::ZERO, |network| Nanos(network.round_trip.0 / 2)),
             chain: Chain::new(chain),
             media,
+            slowest: None,
         }
     }
 
@@ -520,7 +520,7 @@ impl Volume {
         let CachedPath { limits, state, .. } = path;
         if io.direction == Direction::Flush {
             let at = state.flushed_at(now);
-            self.wait_for_slowest(path.slowest, instance, [now, at], on_wait);
+            self.wait_for_slowest(instance, [now, at], on_wait);
             return self.serve(instance, at, charged_io, on_wait);
         }
         let mut by_cache =
@@ -559,24 +559,21 @@ impl Volume {
         for wait in background.iter() {
             self.correct(instance, *wait, |used| used.take_back(wait.length()));
         }
-        let slowest = background.iter().copied().max_by_key(Wait::length);
+        self.slowest = background.iter().copied().max_by_key(Wait::length);
         state.write_back(written, len);
-        let answered = state.answer(at, len);
-        path.slowest = slowest;
-        self.wait_for_slowest(slowest, instance, [came, at], on_wait);
-        answered
+        self.wait_for_slowest(instance, [came, at], on_wait);
+        state.answer(at, len)
     }
 
     /// What is written in the background moves at the pace of the limit for which it waits longest: a wait for
     /// that, `from` a moment until another, counts as one for this limit.
     fn wait_for_slowest(
         &mut self,
-        slowest: Option<Wait>,
         instance: &mut Instance,
         [from, until]: [Nanos; 2],
         on_wait: &mut impl FnMut(Wait),
     ) {
-        if let Some(slowest) = slowest.filter(|_| until > from) {
+        if let Some(slowest) = self.slowest.filter(|_| until > from) {
             let wait = Wait {
                 limit: slowest.limit,
                 from,

@@ -87,9 +87,11 @@ fn has_moved(job: &Job) -> bool {
     job.directions().iter().any(|figures| figures.ios > 0)
 }
 
-/// The number of the error that ended a job; `None` for 0, where none did.
-fn ended_by(error: i64) -> Option<i32> {
-    i32::try_from(error).ok().filter(|number| *number != 0)
+/// The number of the error that ended a job; `None` for 0, where none did. Of a job that goes on after errors
+/// (`continue_on_error`), fio gives the first of these as its error: `went_on_after`.
+fn ended_by(error: i64, went_on_after: Option<i64>) -> Option<i32> {
+    let number = i32::try_from(error).ok()?;
+    (number != 0 && went_on_after != Some(error)).then_some(number)
 }
 
 /// A group of one job is called as its job, where that is unique.

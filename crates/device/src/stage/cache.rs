@@ -260,6 +260,29 @@ mod tests {
         assert_eq!(waited_micros(&missed, "disk: disk"), 1000);
     }
 
+    /// The story: a flush of a disk without a limit of its own, behind writes of another disk that waited for
+    /// one, was counted as a wait of reads for the medium, which has the place of that limit there.
+    #[test]
+    fn a_flush_waits_for_no_limit_of_another_volume() {
+        let mut spec = device(1.0, Some(Bytes::MIB)).spec().clone();
+        let plain = VolumeSpec {
+            kind: "plain".to_owned(),
+            caps: Vec::new(),
+            ..spec.volumes[0].clone()
+        };
+        spec.volumes.push(plain);
+        let mut two = Device::new(&spec, 1).expect("sound");
+        check(&mut two, &[Write, Write, Write], &[100, 350, 600]);
+        let flush = Io {
+            direction: Flush,
+            offset: Bytes::GIB.0,
+            len: 0,
+        };
+        two.admit(Nanos::ZERO, flush);
+        assert_eq!(waited_micros(&two, "plain: physical maximum (reads)"), 0);
+        assert_eq!(waited_micros(&two, "disk: disk"), 0);
+    }
+
     /// A small write that waited for room set all the bytes of a large one free, and the writes behind it
     /// had them at once: before the large one had reached the disk, the cache held more than its room.
     #[test]

@@ -335,8 +335,8 @@ fn slow(pass: &Measurement) -> Option<Slow> {
 }
 
 /// The first and the last of the slow slices of a pass, from its beginning to a moment or from a moment to
-/// its end, and the mean latency of the others in nanoseconds. Only of a load with a rate that it kept: the rates of others change with their
-/// latency, and a step of them has a finding of its own.
+/// its end, and the mean latency of the others in nanoseconds. Only of a load with a rate that it kept: the
+/// rates of others change with their latency, and a step of them has a finding of its own.
 fn to_an_end(
     pass: &Measurement,
     slices: &[&Interval],

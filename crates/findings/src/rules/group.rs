@@ -115,7 +115,8 @@ pub(crate) fn reached<'a>(cases: &Cases<'a>, case: &CaseView<'_>) -> Option<Reac
 }
 
 /// How many requests of the device an operation of a case is. The kernel splits operations that are larger
-/// than the device takes, and a group's limit counts the parts, before others are merged with them.
+/// than the device takes, and a group's limit counts the parts, before others are merged with them. One
+/// where the device moved more than the case did: requests of other programs are among those it counts.
 fn requests_per_operation(case: &CaseView<'_>, limit: &DeviceLimit, device: &str) -> f64 {
     let mut rows = case.row.directions.iter();
     let row = rows.find(|moved| moved.direction == limit.direction);
@@ -123,20 +124,23 @@ fn requests_per_operation(case: &CaseView<'_>, limit: &DeviceLimit, device: &str
         return 1.0;
     };
     let bytes_each = row.bytes_per_s.value / row.iops.value.max(f64::MIN_POSITIVE);
-    let (mut requests, mut bytes) = (0, 0.0);
+    let (mut requests, mut bytes_of_device, mut bytes) = (0, 0, 0.0);
     for pass in &case.passes {
         let Some(disk) = pass.disks.iter().find(|disk| disk.name == device) else {
             return 1.0;
         };
-        requests += match limit.direction {
-            Direction::Read => disk.read_ios + disk.read_merges,
-            _ => disk.write_ios + disk.write_merges,
+        let (of_pass, bytes_of_pass) = match limit.direction {
+            Direction::Read => (disk.read_ios + disk.read_merges, disk.read_bytes),
+            _ => (disk.write_ios + disk.write_merges, disk.write_bytes),
         };
+        requests += of_pass;
+        bytes_of_device += bytes_of_pass;
         bytes += CaseView::moved_bytes(pass, limit.direction);
     }
     let operations = bytes / bytes_each.max(f64::MIN_POSITIVE);
     let each = requests as f64 / operations.max(f64::MIN_POSITIVE);
-    if operations > 0.0 && each >= SPLIT {
+    let is_alone = (bytes_of_device as f64) < SPLIT * bytes;
+    if operations > 0.0 && is_alone && each >= SPLIT {
         each
     } else {
         1.0
@@ -229,6 +233,28 @@ mod tests {
              split."
         );
         silent(&split(1.0), "group-limit");
+    }
+
+    /// The story: reads at the limit of their group, beside another program that read as much from the same
+    /// device, were taken for split ones, at 200 % of the limit, and no finding named it.
+    #[test]
+    fn requests_of_other_programs_are_no_parts_of_operations() {
+        let mut record = limited(600.0, 600, DeviceLimitCounts::Operations);
+        for pass in &mut record.measurements {
+            let read = &pass.jobs[0].directions[&Direction::Read];
+            let (ios, bytes) = (read.ios, read.bytes);
+            let disk = &mut pass.disks[0];
+            disk.name = "loop0".to_owned();
+            disk.read_merges = 0;
+            (disk.read_ios, disk.read_bytes) = (ios * 2, bytes * 2);
+            let counts = &mut pass.jobs[0].accounting;
+            (counts.completed, counts.completed_in_ramp) = (ios, 0);
+        }
+        assert_eq!(
+            the(&record, "group-limit").statement,
+            "a: 600 IOPS is the limit of reads, set by a control group of this process for loop0; \
+             the rate is 100 % of it."
+        );
     }
 
     #[test]

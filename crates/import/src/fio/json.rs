@@ -39,6 +39,7 @@ struct Entry {
     groupid: Option<u64>,
     error: Option<i64>,
     total_err: Option<u64>,
+    first_error: Option<i64>,
     /// The run time of all threads added up, in ms.
     job_runtime: Option<f64>,
     #[serde(rename = "job options", default)]
@@ -324,7 +325,9 @@ impl Entry {
                 (_, Some(error)) => u64::from(error != 0),
                 _ => 0,
             },
-            ended_by: self.error.and_then(ended_by),
+            ended_by: self
+                .error
+                .and_then(|error| ended_by(error, self.first_error)),
             read: figures("read", &self.read)?,
             write: figures("write", &self.write)?,
             trim: figures("trim", &self.trim)?,

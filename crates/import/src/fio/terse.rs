@@ -172,6 +172,20 @@ fn counts_of_disks(others: &[&str]) -> Option<String> {
     is_telling.then(|| disks.join(";"))
 }
 
+fn whole(field: &str) -> Option<i64> {
+    field.trim().parse().ok()
+}
+
+/// How many errors a job went on after, and the number of the first, which follow the figures of latencies
+/// and disks; `None` without `continue_on_error`.
+fn errors_passed_over(fields: &[&str]) -> Option<(u64, i64)> {
+    let last = fields
+        .iter()
+        .rposition(|field| field.trim().ends_with('%'))?;
+    let count = fields.get(last + 1)?.trim().parse().ok()?;
+    Some((count, whole(fields.get(last + 2)?)?))
+}
+
 /// The job of a line, which has been seen to reach its last direction.
 fn job(fields: &[&str], layout: &Layout, found: &mut Found) -> Result<Job, String> {
     let head = layout.head;
@@ -185,15 +199,20 @@ fn job(fields: &[&str], layout: &Layout, found: &mut Found) -> Result<Job, Strin
         .into_iter()
         .map(figures)
         .collect::<Result<_, _>>()?;
+    let passed_over = errors_passed_over(fields);
+    let first_error = passed_over.map(|(_, first)| first);
     let mut job = Job {
         name: layout.name(fields),
         engine: "fio".to_owned(),
         block: mean_block(&directions, longest),
         // fio counts whole ms: a run of 0 ms lasted less than one.
         seconds: longest.max(1e-3),
-        // The field has the number of the error, and not how many there were.
-        errors: u64::from(number(fields[head - 1]).unwrap_or(0.0) != 0.0),
-        ended_by: fields[head - 1].trim().parse().ok().and_then(ended_by),
+        // The field before the figures has the number of the error, and not how many there were.
+        errors: match passed_over {
+            Some((count, _)) if count > 0 => count,
+            _ => u64::from(number(fields[head - 1]).unwrap_or(0.0) != 0.0),
+        },
+        ended_by: whole(fields[head - 1]).and_then(|error| ended_by(error, first_error)),
         ..Job::default()
     };
     let mut directions = directions.into_iter();

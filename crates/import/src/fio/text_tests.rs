@@ -251,3 +251,26 @@ fn errors_after_which_a_job_went_on_are_counted() {
     assert_eq!(job.accounting.failed, 7);
     assert_eq!(record.failure, None);
 }
+
+/// The story: fio 3.33 gives the first error of a job that goes on after errors as that of the job, which
+/// had "ended early" although it read all there was.
+#[test]
+fn an_error_after_which_a_job_went_on_did_not_end_it() {
+    let errors = "\n     errors    : total=2, first_error=84/<Invalid character>\n\nRun status";
+    let text = TEXT_3
+        .replace("err= 0", "err=84 ()")
+        .replace("\n\nRun status", errors);
+    let line = super::terse_tests::terse("g", 40_000, 1000, 10_000);
+    let line = line.replacen("g;0;0;", "g;0;84;", 1);
+    let disks = ";0".repeat(31) + ";vda;25650;0;0;0;1334;0;1334;64.19%";
+    let line = format!("{}{disks};2;84\n", line.trim_end());
+    let json = r#"{ "fio version" : "fio-3.33", "jobs" : [ { "jobname" : "g", "error" : 84,
+        "total_err" : 2, "first_error" : 84,
+        "read" : { "io_bytes" : 4096, "bw_bytes" : 409, "runtime" : 10000, "total_ios" : 1 } } ] }"#;
+    for text in [&text, &line, json] {
+        let record = read(Tool::Fio, text);
+        assert_eq!(record.failure, None);
+        assert_eq!(record.status, blocklab_record::Status::Complete);
+        assert_eq!(record.measurements[0].jobs[0].accounting.failed, 2);
+    }
+}

@@ -81,7 +81,7 @@ pub(super) fn head(line: &str) -> Option<Block> {
         group: group.trim().to_owned(),
         threads: jobs.trim().parse().ok()?,
         errors: u64::from(error != "0"),
-        ended_by: error.parse().ok().and_then(ended_by),
+        ended_by: error.parse().ok().and_then(|error| ended_by(error, None)),
         process: process.trim().to_owned(),
         date: date.trim().to_owned(),
         ..Block::default()
@@ -122,6 +122,8 @@ impl Block {
                     .split(',')
                     .filter_map(|part| number(part.split_once('=')?.1.trim().strip_suffix('%')?))
                     .sum();
+            } else if label == "errors" {
+                self.went_on_after(rest);
             } else if label.starts_with("issued") {
                 self.issued = issued_counts(rest);
             } else if label == "errors" {
@@ -137,6 +139,18 @@ impl Block {
             direction.read_percentiles(list)?;
         }
         Ok(())
+    }
+
+    /// Reads `total=2, first_error=84/<Invalid or incomplete multibyte or wide character>`: the head has
+    /// the first error, too, and it ended nothing.
+    fn went_on_after(&mut self, errors: &str) {
+        let count = after_key(errors, "total=").and_then(|count| count.parse().ok());
+        self.errors = count.filter(|count| *count > 0).unwrap_or(self.errors);
+        let first = after_key(errors, "first_error=").and_then(|first| first.split('/').next());
+        let first = first.and_then(|number| number.parse().ok());
+        self.ended_by = self
+            .ended_by
+            .and_then(|error| ended_by(error.into(), first));
     }
 
     /// The job; `options` are those that its request line shows, if the block is about that job alone.
