@@ -199,7 +199,8 @@ fn whole_blocks(spec: &Spec, rw: ReadWrite, size: u64, longest: u64) -> Result<u
     let goes_straight = !rw.random && rw.gap == 0 && !(rw.reads && rw.writes);
     let has_one_size = pattern::smallest_block(&sizes, rw) == block;
     let is_whole_file = spec.options.zonemode == "none";
-    if !goes_straight || !has_one_size || !is_whole_file || size < block {
+    let may_go_on = goes_straight && has_one_size && is_whole_file;
+    if !may_go_on || spec.has_share_of_size || size < block {
         return Ok(size);
     }
     let rounded = size.checked_next_multiple_of(block);

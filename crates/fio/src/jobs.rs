@@ -182,6 +182,9 @@ fn add_setting(spec: &mut Spec, setting: &Setting) -> Result<(), Mistake> {
     {
         "libaio".clone_into(name);
     }
+    spec.has_share_of_size |= option.name == "size"
+        && matches!(read, Value::Share(Share::Bytes(_)))
+        && matches!(spec.value("size"), Some(Value::Share(Share::Percent(_))));
     let value = match spec.value(option.name) {
         Some(old) => joined(option.name, read, old),
         None => read,

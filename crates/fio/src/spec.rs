@@ -22,6 +22,8 @@ pub struct Spec {
     pub(super) options: Options,
     /// The options that were given, by name.
     pub(super) given: BTreeMap<&'static str, Given>,
+    /// Whether `size` is a share of bytes, of which fio takes whole blocks.
+    pub(super) has_share_of_size: bool,
     /// Options with a number of which only a part counts, each with a note on it.
     pub(super) dropped: Vec<(&'static str, String)>,
 }
@@ -47,6 +49,7 @@ impl Spec {
             own: Vec::new(),
             options: Options::new(|_| None),
             given: BTreeMap::new(),
+            has_share_of_size: false,
             dropped: Vec::new(),
         }
     }
