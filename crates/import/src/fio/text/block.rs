@@ -126,10 +126,6 @@ impl Block {
                 self.went_on_after(rest);
             } else if label.starts_with("issued") {
                 self.issued = issued_counts(rest);
-            } else if label == "errors" {
-                // With `continue_on_error`, the job goes on: `total=5, first_error=5/<Input/output error>`.
-                let total = after_key(rest, "total=").and_then(|total| total.parse().ok());
-                self.errors = total.unwrap_or(0).max(self.errors);
             } else if let Some(direction) = self.directions.last_mut() {
                 direction.read_latency(label, rest)?;
             }
