@@ -8,8 +8,12 @@ use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
 use blocklab_units::Nanos;
 
 use crate::requested::{is_met, is_missed};
-use crate::rules::{group, limits, processor};
+use crate::rules::{group, processor};
 use crate::view::{CaseView, Cases};
+
+/// What a limiter saves up while idle, in seconds of its own rate. Providers document none;
+/// published runs of a few seconds show it.
+pub(crate) const SAVED: f64 = 1.0;
 
 /// A rate is that of a limit within this share of it.
 pub const NEAR: f64 = 0.025;
@@ -259,12 +263,23 @@ pub(crate) fn used_limits<'a>(record: &'a Record, case: &CaseView<'a>) -> Vec<Us
         .collect()
 }
 
+/// The largest share of a limit that a pass can use by what the limiter had saved up. What is in flight at
+/// the end lengthens the pass a little.
+pub(crate) fn most_share(case: &CaseView<'_>) -> f64 {
+    (1.0 + SAVED / seconds_of_a_pass(case)) * (1.0 + NEAR)
+}
+
+/// Mean length of a pass in seconds.
+pub(crate) fn seconds_of_a_pass(case: &CaseView<'_>) -> f64 {
+    case.measured_ns() as f64 / case.passes.len() as f64 / 1e9
+}
+
 /// Whether a limit counted more than it lets pass and nothing waited for it: what a cache of the host
 /// writes in the background passes it later, and the limit says nothing of the rate of the case.
 fn is_passed_later(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
     // The share of a baseline is that of its burst.
     let lasts = limit.level != Level::Baseline;
-    lasts && limit.waited == 0.0 && limit.share() > limits::most_share(case)
+    lasts && limit.waited == 0.0 && limit.share() > most_share(case)
 }
 
 /// Sums up over all passes with a device model how a limit was used. `None` if the target does not list

@@ -4,9 +4,8 @@ use blocklab_record::Note;
 
 use super::defs::{General, Range, Rd, RunOptions, Sd, Wd};
 use super::error::{Mistake, Place, Subject};
-use super::expand::matches_pattern;
 use super::scan::Parameter;
-use super::value::Argument;
+use super::value::{Argument, matches_pattern};
 
 pub(super) struct Definitions<'a> {
     pub(super) general: General,

@@ -7,7 +7,7 @@ use super::definitions::Definitions;
 use super::defs::{LoopKind, Rd, RequestedRate, RunOptions, Sd, Seek, Wd, Xfersize};
 use super::error::{Mistake, Place, Subject};
 use super::run::{Burst, Loops, Rate, Run, Use};
-use super::value::MAX_RATE;
+use super::value::{MAX_RATE, matches_pattern};
 
 /// More runs than any night holds; a bound for loops in loops.
 const MOST_RUNS: usize = 100_000;
@@ -294,14 +294,6 @@ fn matching<'n>(
         Err(subject.error(format_args!("{keyword}={pattern} is defined nowhere{near}")))
     } else {
         Ok(found)
-    }
-}
-
-/// Only a `*` at the end matches anything.
-pub(super) fn matches_pattern(pattern: &str, name: &str) -> bool {
-    match pattern.strip_suffix('*') {
-        Some(stem) => name.starts_with(stem),
-        None => pattern == name,
     }
 }
 

@@ -161,6 +161,14 @@ enum Token {
     Hyphen,
 }
 
+/// Whether a pattern names this: only a `*` at the end matches anything.
+pub(super) fn matches_pattern(pattern: &str, name: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(stem) => name.starts_with(stem),
+        None => pattern == name,
+    }
+}
+
 /// The tokens of a value in parentheses. A hyphen makes a range, except among words.
 fn tokens(raw: &[Piece], kind: Kind) -> Vec<Token> {
     let mut tokens = Vec::new();

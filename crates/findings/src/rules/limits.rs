@@ -10,7 +10,8 @@ use blocklab_workload::Direction;
 
 use super::slices;
 use crate::held::{
-    Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, served_share, used_limits,
+    Bound, HELD, Level, NEAR, UsedLimit, bound, mean_served, most_share, seconds_of_a_pass,
+    served_share, used_limits,
 };
 use crate::hit::{Hit, info, joined, per_case, warning};
 use crate::statement::{Slot, fixed, in_unit, listed, number, percent, speed, time, word};
@@ -28,9 +29,6 @@ const PARTLY: f64 = 0.9;
 const CLOSE: f64 = 0.9;
 /// Providers that count operations in units have units of at most this: larger blocks are several.
 const LARGEST_UNIT: f64 = 262_144.0;
-/// What a limiter saves up while idle, in seconds of its own rate. Providers document none;
-/// published runs of a few seconds show it.
-pub(crate) const SAVED: f64 = 1.0;
 /// Beyond this the saved-up second spoils the figure of a pass: it lasts less than ten seconds.
 const SPOILED: f64 = 1.12;
 
@@ -606,17 +604,6 @@ pub(super) fn above_limit(cases: &Cases<'_>) -> Vec<Finding> {
 /// Whether what the limiter had saved up makes a good part of the rate.
 fn is_spoiled(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
     limit.share() > SPOILED && limit.share() <= most_share(case)
-}
-
-/// The largest share of a limit that a pass can use by what the limiter had saved up. What is in flight at
-/// the end lengthens the pass a little.
-pub(crate) fn most_share(case: &CaseView<'_>) -> f64 {
-    (1.0 + SAVED / seconds_of_a_pass(case)) * (1.0 + NEAR)
-}
-
-/// Mean length of a pass in seconds.
-fn seconds_of_a_pass(case: &CaseView<'_>) -> f64 {
-    case.measured_ns() as f64 / case.passes.len() as f64 / 1e9
 }
 
 /// The finding about passes that were too short to use up what a limiter saves while idle.
