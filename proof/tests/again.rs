@@ -134,6 +134,11 @@ fn a_job_file_of_fio_comes_again_without_the_file() {
     std::fs::remove_file(lab.path().join("a.fio")).expect("removed");
     let first = latest(&lab);
     same_figures(&first, &again(&lab, &[]));
+    // The story: the answer was to remove `targets` from the jobs, which the record of a run cannot.
+    lab.refused(
+        ["run", "--again", &first.id, "--target", "null"],
+        &["or change the study or script that it ran from"],
+    );
 }
 
 /// Runs of DiskSpd and Vdbench were refused where the native format had no key for a setting of

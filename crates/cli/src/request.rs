@@ -40,7 +40,7 @@ pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request
     });
     let overrides = apply_overrides(args, &mut loaded, until)?;
     if loaded.study.publication.systems.is_empty() {
-        refuse_unused(&args.target, &loaded.name, &loaded.study.plan)?;
+        refuse_unused(args, &loaded)?;
     }
     let Loaded { study, targets, .. } = loaded;
     let mut request = Request {
@@ -90,19 +90,29 @@ fn refuse_twice(targets: &[String]) -> Result<()> {
 }
 
 /// Refuses targets that no job would take, because each names its own: the run would be one of those.
-fn refuse_unused(targets: &[String], name: &str, plan: &Plan) -> Result<()> {
-    // A plan without a job is refused elsewhere, for what left it empty.
-    let names_targets: Vec<bool> = plan.jobs().map(|job| !job.targets.is_empty()).collect();
-    if let Some(target) = targets.first()
-        && names_targets.contains(&true)
-        && !names_targets.contains(&false)
+fn refuse_unused(args: &RunArgs, loaded: &Loaded) -> Result<()> {
+    let (name, plan) = (&loaded.name, &loaded.study.plan);
+    if let Some(target) = args.target.first()
+        && name_their_targets(plan)
     {
+        let instead = if args.again.is_some() {
+            "change the study or script that it ran from"
+        } else {
+            "remove `targets` from the jobs that are to take it"
+        };
         bail!(
             "every job of {name} names its own targets, so --target {target} would have no effect: leave \
-             it out, or remove `targets` from the jobs that are to take it"
+             it out, or {instead}"
         );
     }
     Ok(())
+}
+
+/// Whether all jobs name their own targets. A plan without a job is refused elsewhere, for what left it
+/// empty.
+fn name_their_targets(plan: &Plan) -> bool {
+    let mut targets = plan.jobs().map(|job| &job.targets).peekable();
+    targets.peek().is_some() && targets.all(|own| !own.is_empty())
 }
 
 /// The study that the arguments name, before anything is overridden.
@@ -466,14 +476,12 @@ mod tests {
             targets: targets.iter().map(|text| (*text).to_owned()).collect(),
             ..Job::new(name)
         };
-        let refused = |jobs: Vec<Job>, targets: &[String]| {
-            let plan = Plan::once("p", "", vec![Case::new("c", 0, jobs)]);
-            refuse_unused(targets, "s.toml", &plan).is_err()
+        let take_none = |jobs: Vec<Job>| {
+            name_their_targets(&Plan::once("p", "", vec![Case::new("c", 0, jobs)]))
         };
-        let named = ["/data".to_owned()];
-        assert!(refused(vec![own("a", &["/one"])], &named));
-        assert!(!refused(vec![own("a", &["/one"])], &[]));
-        assert!(!refused(vec![own("a", &["/one"]), own("b", &[])], &named));
+        assert!(take_none(vec![own("a", &["/one"])]));
+        assert!(!take_none(vec![own("a", &["/one"]), own("b", &[])]));
+        assert!(!take_none(Vec::new()), "a plan without a job");
     }
 
     /// The story: of the cases `a` and `a-b`, the first could not run alone.

@@ -9,7 +9,7 @@
 
 use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use blocklab_console::{place, terminal};
@@ -40,15 +40,16 @@ pub fn collect(run: &str, store: Option<PathBuf>) -> Result<()> {
     terminal::print_data(record.to_json())
 }
 
-/// How often a host looks whether its run has ended.
-const LOOKS: u32 = 50;
+/// How long a host waits for its run to end. A look at a long run takes time as well.
+const WAIT: Duration = Duration::from_secs(5);
 /// Pause between two looks.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
 /// Gives a run that was told to end the time to do so, and says whether it still goes on: the launch may
 /// be over before all of its ranks have stored their runs.
 fn has_not_ended(store: &Store, run: &str) -> bool {
-    for _ in 0..LOOKS {
+    let began = Instant::now();
+    while began.elapsed() < WAIT {
         let stored = store.load(run);
         if !stored.is_ok_and(|stored| stored.record.status == Status::Running) {
             return false;

@@ -105,6 +105,24 @@ name = "b"
     );
 }
 
+/// The story: to a second `[defaults]`, which cannot be repeated, the advice was to write `[[defaults]]`.
+#[test]
+fn a_section_that_cannot_be_repeated_gets_no_double_brackets() {
+    check(
+        r#"[defaults]
+depth = 4
+[defaults]
+bs = "4k"
+"#,
+        r#"study.toml:3:2: `defaults` is given twice in this place
+  |
+3 | [defaults]
+  |  ^^^^^^^^
+  = keep one of the two; only a section that can be repeated has double brackets, each time
+"#,
+    );
+}
+
 #[test]
 fn no_case() {
     check(

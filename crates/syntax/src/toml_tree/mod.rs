@@ -39,12 +39,14 @@ fn no_toml(text: &str, error: &toml::de::Error, twice: &str) -> Complaint {
     if error.message() == "duplicate key" {
         let key = text.get(span.clone()).unwrap_or_default().trim();
         let wrong = format!("`{key}` is given twice in this place");
-        let section_name = section(error::line_at(text, span.start));
-        let hint = section_name.map(|name| {
-            format!(
-                "keep one of the two; a section that can be repeated has double brackets each time: \
-                 [[{name}]]"
-            )
+        let hint = section(error::line_at(text, span.start)).map(|name| {
+            let repeated = format!("[[{name}]]");
+            let keep = "keep one of the two";
+            if text.contains(&repeated) {
+                format!("{keep}; a section that can be repeated has double brackets each time: {repeated}")
+            } else {
+                format!("{keep}; only a section that can be repeated has double brackets, each time")
+            }
         });
         return Complaint::new(span, wrong).hint(hint.unwrap_or_else(|| twice.to_owned()));
     }
