@@ -1,10 +1,7 @@
 //! Fleets without a network: hosts are a list of words, and time is a number.
 
-use blocklab_units::Nanos;
-use blocklab_workload::Plan;
-
 use super::*;
-use crate::plan::{HostTask, Load};
+use crate::plan::tests::of_three_hosts;
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -24,22 +21,7 @@ struct Fleet {
 
 impl Fleet {
     fn new() -> Self {
-        let load = Load {
-            plan: Plan::once("a", "", Vec::new()),
-            notes: Vec::new(),
-            may_replace_engine: false,
-            creates_targets: false,
-        };
-        let task = |name: &str| HostTask {
-            name: name.to_owned(),
-            run: String::new(),
-            targets: Vec::new(),
-            destroy_data: Vec::new(),
-            store: None,
-            foreign: None,
-        };
-        let hosts = ["h1", "h2", "h3"].map(task).to_vec();
-        let plan = FleetPlan::new(load, hosts, Nanos::from_secs(20));
+        let plan = of_three_hosts(Vec::new());
         Self {
             coordinator: Coordinator::new(plan, 3, at(0.0)),
             orders: Vec::new(),

@@ -112,18 +112,14 @@ impl Load {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use blocklab_workload::{Case, Job};
 
-    /// The story: two hosts of `fleet run --rate 300` issued the same number of operations at the same
-    /// moments, to the same offsets. On a volume that they share, each read came from a cache but the
-    /// first, and arrivals "as those of many users" came in pairs.
-    #[test]
-    fn every_host_draws_for_itself_and_the_first_from_the_root() {
-        let case = Case::new("a", 7, vec![Job::new("a")]);
+    /// These cases on the hosts h1, h2 and h3.
+    pub(crate) fn of_three_hosts(cases: Vec<Case>) -> FleetPlan {
         let load = Load {
-            plan: Plan::once("a", "", vec![case]),
+            plan: Plan::once("a", "", cases),
             notes: Vec::new(),
             may_replace_engine: false,
             creates_targets: false,
@@ -136,7 +132,16 @@ mod tests {
             store: None,
             foreign: None,
         });
-        let plan = FleetPlan::new(load, hosts.to_vec(), Nanos::from_secs(20));
+        FleetPlan::new(load, hosts.to_vec(), Nanos::from_secs(20))
+    }
+
+    /// The story: two hosts of `fleet run --rate 300` issued the same number of operations at the same
+    /// moments, to the same offsets. On a volume that they share, each read came from a cache but the
+    /// first, and arrivals "as those of many users" came in pairs.
+    #[test]
+    fn every_host_draws_for_itself_and_the_first_from_the_root() {
+        let case = Case::new("a", 7, vec![Job::new("a")]);
+        let plan = of_three_hosts(vec![case]);
         let seeds = [0, 1, 2].map(|place| plan.of_host(place).load.plan.cases[0].workload.seed);
         assert_eq!(seeds[0], 7);
         assert!(

@@ -427,11 +427,9 @@ mod tests {
         );
     }
 
-    /// The story: a pipeline gave each run a name of its own, so no run was comparable with another, and
-    /// nothing said that the names were the reason.
-    #[test]
-    fn loads_that_names_alone_keep_apart_are_counted() {
-        let load = |study: &str, target: &str| Conditions {
+    /// Conditions of the reads of the case `a`.
+    fn reads_on(study: &str, target: &str) -> Conditions {
+        Conditions {
             study: study.to_owned(),
             case: "a".to_owned(),
             direction: blocklab_workload::Direction::Read,
@@ -442,12 +440,18 @@ mod tests {
             origin: Origin::Measured.name(),
             seed: None,
             schedule: None,
-        };
+        }
+    }
+
+    /// The story: a pipeline gave each run a name of its own, so no run was comparable with another, and
+    /// nothing said that the names were the reason.
+    #[test]
+    fn loads_that_names_alone_keep_apart_are_counted() {
         let apart = |loads: &[Conditions]| apart_by_name(loads.iter());
-        let builds = ["1", "2", "3"].map(|study| load(study, "vda"));
+        let builds = ["1", "2", "3"].map(|study| reads_on(study, "vda"));
         assert_eq!(apart(&builds), 3);
         assert_eq!(apart(&builds[..2]), 0);
-        let disks = ["vda", "vdb", "vdc"].map(|target| load("1", target));
+        let disks = ["vda", "vdb", "vdc"].map(|target| reads_on("1", target));
         assert_eq!(apart(&disks), 0);
     }
 
@@ -463,16 +467,8 @@ mod tests {
     fn a_load_without_a_target_is_on_nothing() {
         let on = |target: &str| {
             title(&Conditions {
-                study: "fio".to_owned(),
-                case: "a".to_owned(),
-                direction: blocklab_workload::Direction::Read,
-                what: String::new(),
-                kind: String::new(),
-                target: target.to_owned(),
-                machine: String::new(),
                 origin: "imported",
-                seed: None,
-                schedule: None,
+                ..reads_on("fio", target)
             })
         };
         assert_eq!(
