@@ -44,30 +44,38 @@ fn has_changed(mounts: &File) -> bool {
     poll(&mut table, Some(&Timespec::default())) != Ok(0)
 }
 
+/// The number of the last event of a device, which grows when a loop device is attached; empty where the
+/// kernel does not show it.
+fn last_event() -> String {
+    fs::read_to_string("/sys/kernel/uevent_seqnum").unwrap_or_default()
+}
+
 impl Machine {
     /// This machine as it is now.
     pub(crate) fn look() -> Self {
         Self::look_at(Roots::real())
     }
 
-    /// This machine as it was at most [`RECENT`] ago and with the same mounts, so that what lies
-    /// below thousands of files is not looked up for each of them. It serves files only: a device
-    /// may have been attached again a moment ago.
+    /// This machine as it was at most [`RECENT`] ago, with the same mounts and without an event of a
+    /// device since, so that what lies below thousands of files is not looked up for each of them. It
+    /// serves files only: not every change of a device is an event.
     pub(crate) fn recent() -> Arc<Self> {
-        static LAST: Mutex<Option<(Instant, File, Arc<Machine>)>> = Mutex::new(None);
+        static LAST: Mutex<Option<(Instant, File, String, Arc<Machine>)>> = Mutex::new(None);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, mounts, machine)) = &*last
+        let event = last_event();
+        if let Some((at, mounts, seen, machine)) = &*last
             && at.elapsed() < RECENT
+            && *seen == event
             && !has_changed(mounts)
         {
             return Arc::clone(machine);
         }
-        // Before the look: a change during it is seen later, and its time counts as age.
+        // Before the look, as the event: a change during it is seen later, and its time counts as age.
         let (begun, mounts) = (Instant::now(), File::open(MOUNTS));
         let machine = Arc::new(Self::look());
         *last = mounts
             .ok()
-            .map(|mounts| (begun, mounts, Arc::clone(&machine)));
+            .map(|mounts| (begun, mounts, event, Arc::clone(&machine)));
         machine
     }
 
