@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -36,6 +36,16 @@ pub(crate) struct Machine {
 /// How long a look at the machine stays valid: it takes some 10 ms, and a file some 10 us.
 const RECENT: Duration = Duration::from_millis(200);
 
+/// A look at the machine, with what tells when it is no longer valid.
+struct LastLook {
+    at: Instant,
+    /// The table of mounts, opened before the look.
+    mounts: File,
+    /// The [`last_event`] before the look.
+    event: [u8; 20],
+    machine: Arc<Machine>,
+}
+
 /// Whether a mount came or went since the table was opened. The kernel signals it by a priority
 /// event, which costs one call where reading the table costs ten.
 fn has_changed(mounts: &File) -> bool {
@@ -44,10 +54,17 @@ fn has_changed(mounts: &File) -> bool {
     poll(&mut table, Some(&Timespec::default())) != Ok(0)
 }
 
-/// The number of the last event of a device, which grows when a loop device is attached; empty where the
-/// kernel does not show it.
-fn last_event() -> String {
-    fs::read_to_string("/sys/kernel/uevent_seqnum").unwrap_or_default()
+/// The number of the last event of a device, as text, which grows when a loop device is attached; always the
+/// same where the kernel does not show it. The file stays open, since each new file asks for it.
+fn last_event() -> [u8; 20] {
+    static EVENTS: LazyLock<Option<File>> =
+        LazyLock::new(|| File::open("/sys/kernel/uevent_seqnum").ok());
+    let mut number = [0; 20];
+    if let Some(events) = &*EVENTS {
+        // What cannot be read is as if it had not changed.
+        let _ = events.read_at(&mut number, 0);
+    }
+    number
 }
 
 impl Machine {
@@ -60,22 +77,25 @@ impl Machine {
     /// device since, so that what lies below thousands of files is not looked up for each of them. It
     /// serves files only: not every change of a device is an event.
     pub(crate) fn recent() -> Arc<Self> {
-        static LAST: Mutex<Option<(Instant, File, String, Arc<Machine>)>> = Mutex::new(None);
+        static LAST: Mutex<Option<LastLook>> = Mutex::new(None);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         let event = last_event();
-        if let Some((at, mounts, seen, machine)) = &*last
-            && at.elapsed() < RECENT
-            && *seen == event
-            && !has_changed(mounts)
+        if let Some(look) = &*last
+            && look.at.elapsed() < RECENT
+            && look.event == event
+            && !has_changed(&look.mounts)
         {
-            return Arc::clone(machine);
+            return Arc::clone(&look.machine);
         }
         // Before the look, as the event: a change during it is seen later, and its time counts as age.
-        let (begun, mounts) = (Instant::now(), File::open(MOUNTS));
+        let (at, mounts) = (Instant::now(), File::open(MOUNTS));
         let machine = Arc::new(Self::look());
-        *last = mounts
-            .ok()
-            .map(|mounts| (begun, mounts, event, Arc::clone(&machine)));
+        *last = mounts.ok().map(|mounts| LastLook {
+            at,
+            mounts,
+            event,
+            machine: Arc::clone(&machine),
+        });
         machine
     }
 
