@@ -208,29 +208,24 @@ mod tests {
             style.hang(Ink::Dim, "note", 6, "one two three four 5 GiB, six seven"),
             "note  one two three four\n      5 GiB, six seven\n"
         );
-        assert_eq!(
-            style.cut("one two three four, five six", 6),
-            "one two three four …"
-        );
         // The story: "a full bucket lasts 4 / h 17 min".
         assert_eq!(
             style.wrap("a full bucket lasts 4 h 17 min, then 300 IOPS", 6),
             ["a full bucket lasts", "4 h 17 min, then", "300 IOPS"]
         );
-        assert_eq!(
-            style.cut("In 4 cases, the gp3: 3,000", 6),
-            "In 4 cases, the gp3 …"
-        );
-        // The story: "as that of one of 16 …", where it is one of 16,000.
-        assert_eq!(
-            style.cut("as that of 16,000 and more", 6),
-            "as that of 16,000 and …"
-        );
-        // The story: `a and b …` was all that was left of a finding on two cases.
-        assert_eq!(
-            style.cut("case-one and two: slow ones, six", 6),
-            "case-one and two: slow …"
-        );
+        for (line, cut) in [
+            ("one two three four, five six", "one two three four …"),
+            ("In 4 cases, the gp3: 3,000", "In 4 cases, the gp3 …"),
+            // The story: "as that of one of 16 …", where it is one of 16,000.
+            ("as that of 16,000 and more", "as that of 16,000 and …"),
+            // The story: `a and b …` was all that was left of a finding on two cases.
+            (
+                "case-one and two: slow ones, six",
+                "case-one and two: slow …",
+            ),
+        ] {
+            assert_eq!(style.cut(line, 6), cut);
+        }
     }
 
     /// A terminal of unknown width has 80 columns, and a margin of whatever width leaves room for a few
