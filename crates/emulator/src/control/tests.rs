@@ -186,6 +186,24 @@ fn a_stopped_instance_empties_its_own_disks_and_keeps_volumes() {
     assert_eq!([first_byte(&volumes[0]), first_byte(&volumes[1])], [7, 0]);
 }
 
+/// Volumes of this size, each over one of the backings, and their controller.
+fn over(backings: [Backing; 2], size: Bytes, is_local: bool) -> ([Arc<Volume>; 2], Controller) {
+    let volumes = backings.map(|backing| {
+        Volume::new(VolumeSetup {
+            backing,
+            ..VolumeSetup::in_memory(size)
+        })
+    });
+    let controlled = volumes.each_ref().map(|volume| Controlled {
+        volume: Arc::clone(volume),
+        is_local,
+    });
+    let began = volumes[0].clock().now();
+    let modify = Box::new(|_, _: &Settings| Err("not sold".to_owned()));
+    let controller = Controller::new(controlled.into(), 1, began, modify);
+    (volumes, controller)
+}
+
 /// `fault stop` ended at the first disk that could not be emptied: the volumes before it were detached,
 /// those after it were not, and the Record knew nothing of it.
 #[test]
@@ -193,19 +211,8 @@ fn a_backing_that_fails_keeps_no_volume_attached_and_is_kept_as_an_event() {
     let disk = tempfile::NamedTempFile::new().expect("a file");
     let only_read = std::fs::File::open(disk.path()).expect("there");
     let memory = MemoryLimit::new(Bytes(1 << 20));
-    let volumes = [Backing::File(Arc::new(only_read)), Backing::Memory(memory)].map(|backing| {
-        Volume::new(VolumeSetup {
-            backing,
-            ..VolumeSetup::in_memory(Bytes(1 << 20))
-        })
-    });
-    let controlled = volumes.each_ref().map(|volume| Controlled {
-        volume: Arc::clone(volume),
-        is_local: true,
-    });
-    let began = volumes[0].clock().now();
-    let modify = Box::new(|_, _: &Settings| Err("not sold".to_owned()));
-    let controller = Controller::new(controlled.into(), 1, began, modify);
+    let backings = [Backing::File(Arc::new(only_read)), Backing::Memory(memory)];
+    let (volumes, controller) = over(backings, Bytes(1 << 20), true);
     refused(
         &controller,
         "fault stop",
@@ -226,20 +233,9 @@ fn bits_that_were_flipped_before_a_failure_are_an_event() {
     std::fs::write(disk.path(), [7; 8192]).expect("room");
     let only_read = std::fs::File::open(disk.path()).expect("there");
     let memory = MemoryLimit::new(Bytes(1 << 20));
-    let volumes = [Backing::Memory(memory), Backing::File(Arc::new(only_read))].map(|backing| {
-        Volume::new(VolumeSetup {
-            backing,
-            ..VolumeSetup::in_memory(Bytes(8192))
-        })
-    });
+    let backings = [Backing::Memory(memory), Backing::File(Arc::new(only_read))];
+    let (volumes, controller) = over(backings, Bytes(8192), false);
     write(&volumes[0], 0).expect("room");
-    let controlled = volumes.each_ref().map(|volume| Controlled {
-        volume: Arc::clone(volume),
-        is_local: false,
-    });
-    let began = volumes[0].clock().now();
-    let modify = Box::new(|_, _: &Settings| Err("not sold".to_owned()));
-    let controller = Controller::new(controlled.into(), 1, began, modify);
     refused(
         &controller,
         "fault bitflip 1",
