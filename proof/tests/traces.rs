@@ -106,6 +106,10 @@ fn volumes_are_told_apart_by_what_they_would_have_done() {
     assert_eq!(answers[1]["smallest"]["address"], "gp3:4GiB", "{fit}");
     let shown = good(lab.blocklab(["trace", "fit", &trace, "--on", "st1:125GiB", "--no-search"]));
     assert!(shown.contains("st1:125GiB"), "{shown}");
+    // The story: sentences about what is assumed were lines of 130 columns below wrapped ones.
+    let assumed = shown.lines().filter(|line| line.starts_with("  - "));
+    let widest = assumed.map(|line| line.chars().count()).max();
+    assert!(widest.is_some_and(|widest| widest <= 80), "{shown}");
 }
 
 /// The story: a device on which every operation stalls for ever carried a load, at a p99 of 584 years.
