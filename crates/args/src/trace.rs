@@ -47,7 +47,8 @@ Formats, detected by the first bytes where that is possible, else named with --i
 iolog (fio, versions 2 and 3), blktrace (binary), blkparse, perf (perf script and tracefs), biosnoop, \
 xperf, cloudphysics (vscsiStats); tables: systor, msr, fiu, alibaba, tencent, blkreplay, and any \
 other with --columns. What is compressed with gzip is unpacked. Tables of rates, for show and fit: \
-iostat, sar -d, sadf -j, aws cloudwatch get-metric-statistics and get-metric-data.";
+iostat, sar -d, sadf -j, aws cloudwatch get-metric-statistics and get-metric-data, and the CSV of a \
+graph in the CloudWatch console.";
 
 /// What is read, and how.
 #[derive(Debug, Clone, Args)]
