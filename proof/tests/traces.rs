@@ -377,9 +377,10 @@ fn rates_of_cloudwatch_are_answered_by_two_figures() {
         lab.blocklab(["trace", "show", &writes, &balance, "--json"]),
     ));
     assert_eq!(shown["intervals"][5]["iops"], 1000.0, "{shown}");
-    let files = ["trace", "fit", &writes, &balance, "--json", "--on"];
+    let files = ["trace", "fit", &writes, &balance, "--json"].into_iter();
     let volumes = ["gp2:100GiB", "io2:100GiB,iops=1500", "sc1:125GiB"];
-    let fit = json(&good(lab.blocklab(files.into_iter().chain(volumes))));
+    let volumes = volumes.into_iter().flat_map(|volume| ["--on", volume]);
+    let fit = json(&good(lab.blocklab(files.chain(volumes))));
     let answers = fit["answers"].as_array().expect("answers");
     let verdicts: Vec<_> = answers
         .iter()
