@@ -62,6 +62,19 @@ fn an_imported_trace_is_small_and_the_same() {
     assert!(part["operations"].as_u64() < Some(400), "{part}");
 }
 
+/// The story: `trace import a.trace -o a.trace` wrote over the trace that it read, and ended with 0 and half
+/// of the operations.
+#[test]
+fn a_trace_is_not_imported_into_itself() {
+    let lab = Lab::new();
+    good(lab.blocklab(["trace", "import", &recorded(), "-o", "hour.trace"]));
+    let path = lab.path().join("hour.trace");
+    let before = fs::read(&path).expect("the trace");
+    let words = ["trace", "import", "hour.trace", "-o", "./hour.trace"];
+    lab.refused(words, &["hour.trace would be overwritten while it is read"]);
+    assert!(fs::read(&path).expect("the trace") == before);
+}
+
 /// Cut off in the middle, it gives what it holds, and says so.
 #[test]
 fn a_recording_that_was_cut_off_is_read() {
