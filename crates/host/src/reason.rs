@@ -49,7 +49,8 @@ pub enum Cause {
     Claimed(Vec<String>),
     /// Another program holds a lock on it.
     #[error(
-        "is locked by another program, which uses it (QEMU and `blocklab emulate --backing` do)"
+        "is locked by another program, which uses it (QEMU, `blocklab emulate --backing` and another run \
+         do)"
     )]
     Locked,
     /// Divided, into these.
