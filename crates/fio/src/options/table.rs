@@ -244,8 +244,8 @@ options! {
         "thinktime", Micros, "0", Exact, "A pause between operations.", "", thinktime: Nanos;
         later "thinkcycles", Int(0, MAX), "0", Refused, "Compute for this many cycles between operations.", "thinktime= with thinktime_spin= does the same by time";
         "thinktime_spin", Micros, "0", Documented, "Part of the pause that burns processor time.", "how much processor time that takes depends on the machine, so it is not compared", thinktime_spin: Nanos;
-        "thinktime_blocks", Int(0, MAX), "1", Exact, "Operations between pauses.", "", thinktime_blocks: Option<u32>;
-        "thinktime_blocks_type", OneOf("complete issue"), "complete", Documented, "Whether they are counted when issued.", "it moves a pause by the few operations in flight, which no moment shows apart from the device's, so it is not compared", thinktime_blocks_type: Word;
+        "thinktime_blocks", Int(0, MAX), "1", Mostly, "Operations between pauses.", "with a queue depth, operations that complete together count together, in fio one after the other: a pause may come some operations earlier", thinktime_blocks: Option<u32>;
+        "thinktime_blocks_type", OneOf("complete issue"), "complete", Mostly, "Whether they are counted when issued.", "see `thinktime_blocks`", thinktime_blocks_type: Word;
         "thinktime_iotime", Seconds, "0", Exact, "Time between pauses.", "", thinktime_iotime: Nanos;
         "max_latency", Micros, "0", Mostly, "An operation that takes longer ends the job.", "the operation that was too slow is not counted among those that were moved; by fio it is", max_latency: Nanos;
         "latency_target", Micros, "-", Mostly, "Find the depth that keeps this latency.", "the last window, which alone is reported without `latency_run`, begins at once: what is in flight then counts in it, and a window that misses the target is not followed by another", latency_target: Nanos;
