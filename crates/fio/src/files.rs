@@ -149,20 +149,24 @@ pub(super) fn working_set(
         let longest = sizes.iter().copied().flatten().max().unwrap_or(0);
         offset = end_of(spec, offset, longest)?;
     }
-    if let Some(lengths) = lengths_in_range(spec, number, &paths, &sizes, offset)? {
-        let planned = planned(&spec.options, rw, &paths, &lengths);
+    let room = room_to_fill(&spec.options, &paths, context);
+    let in_range = lengths_in_range(spec, number, &paths, &sizes, offset)?;
+    let is_cut_short = in_range.is_none();
+    let until_full = filled_to_read(spec, rw, count, room)?.map(|length| vec![length; paths.len()]);
+    if let Some(lengths) = in_range.or(until_full) {
+        let mut planned = planned(&spec.options, rw, &paths, &lengths);
+        for file in planned.iter_mut().filter(|_| is_cut_short) {
+            file.layout = Layout::WrittenUntilFull;
+        }
         return Ok(WorkingSet {
-            pass_limit: pass_limit(&spec.options),
+            pass_limit: pass_limit(&spec.options).filter(|_| !is_cut_short),
             space: space_in(&lengths, offset),
             targets: paths,
             offset,
+            is_cut_short,
             planned,
             ..WorkingSet::default()
         });
-    }
-    let room = room_to_fill(&spec.options, &paths, context);
-    if let Some(length) = filled_to_read(spec, rw, count, room)? {
-        return Ok(until_full(&spec.options, rw, paths, length, offset));
     }
     let size = match filled(spec, rw, room)? {
         Some(size) => Some(size),
@@ -275,32 +279,10 @@ fn up_to_their_end(
     })
 }
 
-/// The files of a job that reads what fills their file system: each gets at most `length` bytes.
-fn until_full(
-    options: &Options,
-    rw: ReadWrite,
-    paths: Vec<String>,
-    length: u64,
-    offset: u64,
-) -> WorkingSet {
-    let mut planned = planned(options, rw, &paths, &vec![length; paths.len()]);
-    for file in &mut planned {
-        file.layout = Layout::WrittenUntilFull;
-    }
-    WorkingSet {
-        space: (length.saturating_sub(offset)).saturating_mul(paths.len() as u64),
-        targets: paths,
-        offset,
-        is_cut_short: true,
-        planned,
-        ..WorkingSet::default()
-    }
-}
-
-/// Bytes of all files of these lengths behind an offset, which each of them is beyond.
+/// Bytes of all files of these lengths behind an offset.
 fn space_in(lengths: &[u64], offset: u64) -> u64 {
     lengths.iter().fold(0, |space: u64, length| {
-        space.saturating_add(length - offset)
+        space.saturating_add(length.saturating_sub(offset))
     })
 }
 
