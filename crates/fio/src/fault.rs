@@ -36,3 +36,23 @@ impl From<Mistake> for Fault {
         Self::WholeCommand(mistake)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::tests::planned;
+
+    /// A mapped file in blocks of less than a page, more than there is of a file, or a zone without a block
+    /// refused the other jobs of the file, too; with fio 3.33 they run.
+    #[test]
+    fn a_job_that_cannot_begin_leaves_the_others_alone() {
+        for options in [
+            "ioengine=mmap\nfsync=1\nbs=1k",
+            "size=300%",
+            "zonemode=strided\nzonesize=3k",
+        ] {
+            let text = format!("[a]\nsize=1m\n{options}\n[b]\nsize=1m\n");
+            let prepared = planned(&text).expect("b runs");
+            assert_eq!(prepared.unfit.len(), 1, "{options}");
+        }
+    }
+}

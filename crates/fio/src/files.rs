@@ -415,7 +415,7 @@ fn size_of_each(
         Some(Share::Percent(percent)) => {
             if percent > 100.0 {
                 let wrong = format!("{percent}% is more than there is");
-                return Err(spec.mistake("size", wrong).into());
+                return Err(Fault::invalid(spec.mistake("size", wrong)));
             }
             let whole = existing / count;
             let part = percentage_of(spec, whole, percent)?;
