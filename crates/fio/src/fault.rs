@@ -55,4 +55,22 @@ mod tests {
             assert_eq!(prepared.unfit.len(), 1, "{options}");
         }
     }
+
+    /// The story: `offset=50%` of two devices of different sizes was half of their mean in both, so that one
+    /// was read from another place than with fio 3.33, and the smaller one not at all.
+    #[test]
+    fn a_share_of_unequal_files_is_no_offset() {
+        #[track_caller]
+        fn why(options: &str) -> String {
+            let prepared = planned(&format!("[a]\nfilename={options}\n")).expect("a plan");
+            let unfit = prepared.unfit.first();
+            unfit.map(ToString::to_string).unwrap_or_default()
+        }
+        for share in ["offset=50%", "offset=4k\noffset_increment=25%"] {
+            let words = why(&format!("/dev/there:/full/empty\n{share}"));
+            assert!(words.contains("not equally long"), "{share}: {words}");
+            assert_eq!(why(&format!("/dev/there\n{share}")), "");
+        }
+        assert_eq!(why("new:other\nsize=1m\noffset=50%"), "");
+    }
 }

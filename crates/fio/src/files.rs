@@ -144,7 +144,7 @@ pub(super) fn working_set(
         .map(|path| (context.size_of)(path).max(made.length(path)));
     let sizes: Vec<Option<u64>> = sizes.collect();
     let existing = (sizes.iter().copied().flatten()).fold(0, u64::saturating_add);
-    let mut offset = offset(spec, number, existing / count)?;
+    let mut offset = offset(spec, number, &sizes)?;
     if spec.options.file_append {
         let longest = sizes.iter().copied().flatten().max().unwrap_or(0);
         offset = end_of(spec, offset, longest)?;
@@ -457,10 +457,11 @@ fn end_of(spec: &Spec, offset: u64, len: u64) -> Result<u64, Fault> {
     Err(Fault::invalid(spec.mistake(option, wrong)))
 }
 
-/// Where the part of clone `number` begins in files of `size` bytes. A share of them is rounded up to
+/// Where the part of clone `number` begins in files of these sizes. A share of them is rounded up to
 /// `offset_align`, or to the smallest block.
-fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Fault> {
+fn offset(spec: &Spec, number: u32, sizes: &[Option<u64>]) -> Result<u64, Fault> {
     let options = &spec.options;
+    let size = sizes.iter().copied().flatten().next().unwrap_or(0);
     let (first, step) = (
         options.offset.bytes_of(size),
         options.offset_increment.bytes_of(size),
@@ -468,6 +469,11 @@ fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Fault> {
     let offset = end_of(spec, first, step.saturating_mul(number.into()))?;
     if let (Share::Bytes(_), Share::Bytes(_)) = (options.offset, options.offset_increment) {
         return Ok(offset);
+    }
+    if sizes.windows(2).any(|pair| pair[0] != pair[1]) {
+        let wrong = "a share is another place in each of these files, which are not equally long: \
+                     a job for each would work";
+        return Err(Fault::invalid(spec.mistake("offset", wrong)));
     }
     let align = match nonzero(options.offset_align) {
         Some(align) => align,

@@ -108,8 +108,8 @@ options! {
         "filesize", OfRanges(1), "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, new files get sizes evenly spread over it, others than with fio; null, models and files that are longer have its middle", filesize: Option<Ranges>;
         "fill_device" "fill_fs", Bool, "0", Mostly, "Write until there is no more space.", "files that are only written have more length than there is room, and what was not written of it is cut off after the run; a job that reads and writes goes once through the files that fill the file system, where fio's fails at their end; without `size` a job that only writes at random is a mistake, for fio one that fails", fill_device: bool;
         "file_append", Bool, "0", Mostly, "Begin at the end of the file.", "a sequential job that is `time_based` or has a larger `io_size` begins again where it began; in fio 3.33 it is over after one pass", file_append: bool;
-        "offset" "fileoffset", OfShare, "0", Exact, "Where the job's part of the file begins.", "", offset: Share;
-        "offset_increment", OfShare, "0", Exact, "How much later each clone's part begins.", "", offset_increment: Share;
+        "offset" "fileoffset", OfShare, "0", Mostly, "Where the job's part of the file begins.", "a share of files that are not equally long, in fio another place in each of them, fails the job", offset: Share;
+        "offset_increment", OfShare, "0", Mostly, "How much later each clone's part begins.", "see `offset`", offset_increment: Share;
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
         "number_ios", Int(0, MAX), "0", Exact, "End after this many operations.", "", number_ios: u64;
         "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space for the run, and cuts off after it what was not written at its end, where in fio it grows; all others set the space aside", fallocate: Word;
