@@ -73,4 +73,14 @@ mod tests {
         }
         assert_eq!(why("new:other\nsize=1m\noffset=50%"), "");
     }
+
+    /// Of two files, the one that ended before the offset was left out in silence. With fio 3.33 the job
+    /// fails.
+    #[test]
+    fn no_file_may_end_before_the_offset() {
+        let prepared =
+            planned("[a]\nfilename=/dev/there:/full/empty\noffset=4k\n").expect("a plan");
+        let why = prepared.unfit[0].to_string();
+        assert!(why.contains("a file ends before 4096"), "{why}");
+    }
 }

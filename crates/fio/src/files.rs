@@ -246,35 +246,38 @@ fn up_to_their_end(
         let why = Mistake::here(&spec.at, unsized_words(spec, &paths));
         return Err(Fault::invalid(why));
     }
-    let space = existing.saturating_sub(offset.saturating_mul(paths.len() as u64));
-    if needs_size && space < pattern::block_sizes(spec)?.smallest().0 {
+    if needs_size && sizes.iter().flatten().any(|size| *size < offset) {
+        let wrong = format!("you need to specify valid offset=: a file ends before {offset}");
+        return Err(Fault::one_job(0, spec.mistake("offset", wrong)));
+    }
+    let parts = sizes
+        .iter()
+        .map(|size| size.map(|size| size.saturating_sub(offset)));
+    let mut parts: Vec<Option<u64>> = parts.collect();
+    let space = |parts: &[Option<u64>]| {
+        (parts.iter().flatten()).fold(0_u64, |sum, part| sum.saturating_add(*part))
+    };
+    let whole = space(&parts);
+    if needs_size && whole < pattern::block_sizes(spec)?.smallest().0 {
         let wrong = format!(
-            "blocksize is larger than data set range: of {existing} bytes, {space} lie behind the \
+            "blocksize is larger than data set range: of {existing} bytes, {whole} lie behind the \
              offset {offset}"
         );
         return Err(Fault::one_job(0, spec.mistake("bs", wrong)));
     }
     let block = least_block(spec, rw)?;
-    let holds_block = |size: &Option<u64>| {
-        size.is_none_or(|size| !needs_size || size.saturating_sub(offset) >= block)
-    };
-    if !sizes.iter().any(holds_block) {
-        return Ok(WorkingSet {
-            holds_no_block: true,
-            space,
-            targets: paths,
-            offset,
-            ..WorkingSet::default()
-        });
+    let holds_block = |part: &Option<u64>| part.is_none_or(|part| !needs_size || part >= block);
+    let holds_no_block = !parts.iter().any(holds_block);
+    if !holds_no_block {
+        let mut held = parts.iter().map(holds_block);
+        paths.retain(|_| held.next().unwrap_or(true));
+        parts.retain(holds_block);
     }
-    let mut held = sizes.iter().map(holds_block);
-    paths.retain(|_| held.next().unwrap_or(true));
-    let held = sizes.iter().filter(|size| holds_block(size));
-    let existing = (held.copied().flatten()).fold(0, u64::saturating_add);
     Ok(WorkingSet {
-        space: existing.saturating_sub(offset.saturating_mul(paths.len() as u64)),
+        space: space(&parts),
         targets: paths,
         offset,
+        holds_no_block,
         ..WorkingSet::default()
     })
 }
