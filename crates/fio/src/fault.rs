@@ -57,16 +57,21 @@ mod tests {
     }
 
     /// The story: `offset=50%` of two devices of different sizes was half of their mean in both, so that one
-    /// was read from another place than with fio 3.33, and the smaller one not at all.
+    /// was read from another place than with fio 3.33, and the smaller one not at all. With
+    /// `file_append`, the shorter one of two files was written behind the end of the longer one.
     #[test]
-    fn a_share_of_unequal_files_is_no_offset() {
+    fn no_place_is_relative_to_unequal_files() {
         #[track_caller]
         fn why(options: &str) -> String {
             let prepared = planned(&format!("[a]\nfilename={options}\n")).expect("a plan");
             let unfit = prepared.unfit.first();
             unfit.map(ToString::to_string).unwrap_or_default()
         }
-        for share in ["offset=50%", "offset=4k\noffset_increment=25%"] {
+        for share in [
+            "offset=50%",
+            "offset=4k\noffset_increment=25%",
+            "file_append=1\nsize=1m",
+        ] {
             let words = why(&format!("/dev/there:/full/empty\n{share}"));
             assert!(words.contains("not equally long"), "{share}: {words}");
             assert_eq!(why(&format!("/dev/there\n{share}")), "");

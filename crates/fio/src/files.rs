@@ -146,8 +146,7 @@ pub(super) fn working_set(
     let existing = (sizes.iter().copied().flatten()).fold(0, u64::saturating_add);
     let mut offset = offset(spec, number, &sizes)?;
     if spec.options.file_append {
-        let longest = sizes.iter().copied().flatten().max().unwrap_or(0);
-        offset = end_of(spec, offset, longest)?;
+        offset = end_of(spec, offset, common_length(spec, "file_append", &sizes)?)?;
     }
     let room = room_to_fill(&spec.options, &paths, context);
     let in_range = lengths_in_range(spec, number, &paths, &sizes, offset)?;
@@ -464,20 +463,13 @@ fn end_of(spec: &Spec, offset: u64, len: u64) -> Result<u64, Fault> {
 /// `offset_align`, or to the smallest block.
 fn offset(spec: &Spec, number: u32, sizes: &[Option<u64>]) -> Result<u64, Fault> {
     let options = &spec.options;
-    let size = sizes.iter().copied().flatten().next().unwrap_or(0);
-    let (first, step) = (
-        options.offset.bytes_of(size),
-        options.offset_increment.bytes_of(size),
-    );
+    let shares = [options.offset, options.offset_increment];
+    if let [Share::Bytes(first), Share::Bytes(step)] = shares {
+        return end_of(spec, first, step.saturating_mul(number.into()));
+    }
+    let size = common_length(spec, "offset", sizes)?;
+    let [first, step] = shares.map(|share| share.bytes_of(size));
     let offset = end_of(spec, first, step.saturating_mul(number.into()))?;
-    if let (Share::Bytes(_), Share::Bytes(_)) = (options.offset, options.offset_increment) {
-        return Ok(offset);
-    }
-    if sizes.windows(2).any(|pair| pair[0] != pair[1]) {
-        let wrong = "a share is another place in each of these files, which are not equally long: \
-                     a job for each would work";
-        return Err(Fault::invalid(spec.mistake("offset", wrong)));
-    }
     let align = match nonzero(options.offset_align) {
         Some(align) => align,
         None => pattern::block_sizes(spec)?.smallest().0.max(1),
@@ -486,6 +478,17 @@ fn offset(spec: &Spec, number: u32, sizes: &[Option<u64>]) -> Result<u64, Fault>
         .checked_next_multiple_of(align)
         .unwrap_or(offset)
         .min(LARGEST_OFFSET))
+}
+
+/// The length of all these files. Where they have several, what the option means is another place in
+/// each of them, and a job has one.
+fn common_length(spec: &Spec, option: &str, sizes: &[Option<u64>]) -> Result<u64, Fault> {
+    if sizes.windows(2).any(|pair| pair[0] != pair[1]) {
+        let wrong = "it is another place in each of these files, which are not equally long: a \
+                     job for each would work";
+        return Err(Fault::invalid(spec.mistake(option, wrong)));
+    }
+    Ok(sizes.first().copied().flatten().unwrap_or(0))
 }
 
 /// The files that must be made: all but models and devices.
