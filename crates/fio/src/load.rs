@@ -403,7 +403,7 @@ fn zone_window(
     let (range, skip) = (range + over, skip - over);
     if range < block {
         let wrong = format!("a zone of {range} bytes holds no block of {block}");
-        return Err(spec.mistake("zonesize", wrong).into());
+        return Err(Fault::invalid(spec.mistake("zonesize", wrong)));
     }
     Ok(Some(MovingWindow {
         bytes: Bytes(options.zonesize),

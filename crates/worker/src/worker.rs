@@ -347,6 +347,7 @@ impl Worker {
         }
         let measured = now >= self.window.measure_from;
         self.first.begun(now, request.len, measured);
+        self.first.pacer.issued(self.free.is_empty());
         match request.direction {
             Direction::Write => self.flush.written_at(&request),
             _ => self.flush.issued_other(),
