@@ -225,7 +225,7 @@ pub struct FilterArgs {
     /// Runs that ended so (repeatable)
     #[arg(long, value_enum, value_name = "STATUS", value_delimiter = ',')]
     pub status: Vec<Ended>,
-    /// Runs of this target
+    /// Runs of this target, or of a file in this directory
     #[arg(long, value_name = "PATTERN")]
     pub target: Option<String>,
     /// Runs of this tag, which `blocklab note RUN --tag TAG` gives
