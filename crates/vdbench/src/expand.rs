@@ -190,8 +190,8 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
     Ok(())
 }
 
-/// The rates that take turns, from a list in which its seconds come after each; empty where the list
-/// is another one.
+/// The rates that take turns, from a list of pairs, a rate and its seconds; empty where the list does not
+/// consist of such pairs.
 fn pairs(rates: &[f64]) -> Vec<Burst> {
     let (pairs, rest) = rates.as_chunks::<2>();
     // A percentage is below 0, and the seconds of a maximum cannot be one.
