@@ -493,7 +493,7 @@ impl Verifier {
         None
     }
 
-    /// Whether a later write or trim has replaced this one, so that it cannot be told what is there.
+    /// Whether a later write or trim has replaced this one, so that what is there is unknown.
     fn is_hidden(&self, written: &Written) -> bool {
         // In the last pass, nothing that was overwritten is left.
         if self.pass_ends.is_some() {
@@ -547,7 +547,7 @@ const BETWEEN_LOOKS: usize = 4096;
 /// overwritten, all stay in the order of their writes: a job that writes at random reads back at
 /// random, too, as with fio.
 ///
-/// Of a hundred million writes this takes minutes, so `is_stopped` is asked between two sorts and again
+/// Of a hundred million writes this takes minutes, so `is_stopped` is called between two sorts and again
 /// and again in the slowest part. Returns whether it came to the end; else what is left means nothing.
 fn forget_overwritten(written: &mut Vec<Written>, is_stopped: impl Fn() -> bool) -> bool {
     written.sort_unstable_by_key(|w| (w.target, w.offset, w.age()));
