@@ -194,15 +194,15 @@ pub(super) fn working_set(
     })
 }
 
-/// A part of `size` bytes with the rest of its last block, which a job that goes straight on moves
-/// where its targets are so much longer. `longest`: bytes behind the part's begin.
+/// The bytes that a job moves of a part of `size` bytes: a sequential job of one direction moves its last
+/// block whole, if all targets reach so far: each has `longest` bytes behind the part's begin.
 fn whole_blocks(spec: &Spec, rw: ReadWrite, size: u64, longest: u64) -> Result<u64, Mistake> {
     let sizes = pattern::block_sizes(spec)?;
     let block = pattern::largest_block(&sizes, rw);
-    let goes_straight = !rw.random && rw.gap == 0 && !(rw.reads && rw.writes);
+    let is_sequential = !rw.random && rw.gap == 0 && !(rw.reads && rw.writes);
     let has_one_size = pattern::smallest_block(&sizes, rw) == block;
     let is_whole_file = spec.options.zonemode == "none";
-    let may_go_on = goes_straight && has_one_size && is_whole_file;
+    let may_go_on = is_sequential && has_one_size && is_whole_file;
     if !may_go_on || spec.has_share_of_size || size < block {
         return Ok(size);
     }

@@ -257,7 +257,7 @@ impl Guard {
             let cause = Cause::Unreachable(format!("there is no block device {number}"));
             return Err(refused(path, cause));
         };
-        // First the claim, then the look: nobody can put anything there in between.
+        // First the claim, then the look: no program can put anything there in between.
         let claimed = self.claim(&machine, node, handle);
         let found = handle.resolved();
         let others = match &claimed {

@@ -460,7 +460,7 @@ impl Worker {
             offset: 0,
         };
         if let Some(verifier) = &mut self.verifier {
-            verifier.flushes(slot.index(), file, sync);
+            verifier.flush_issued(slot.index(), file, sync);
         }
         let range = self.flush.take_range(file);
         let mut action = self.launch_extra(slot, &flush, sync, now);
