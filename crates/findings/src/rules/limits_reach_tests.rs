@@ -2,7 +2,7 @@
 //! and how much more there would be without it.
 
 use super::*;
-use crate::testing::model::{credits, gp3, reads, simulated, volume_iops};
+use crate::testing::model::{credits, gp3, limit, rate, reads, simulated, volume_iops};
 use crate::testing::{Sketch, found, silent, the};
 use blocklab_device::LimitUnit;
 
@@ -189,4 +189,60 @@ fn a_burst_that_held_for_a_part_of_the_time_says_so() {
     };
     // On both sides of [`PARTLY`].
     assert!(partly(2600.0) && !partly(2800.0));
+}
+
+/// A device that serves four operations at a time, and a limit of 12,000 IOPS behind that queue; the
+/// operations wait for either for these shares of all their time in the device.
+fn queued(shares: [f64; 2]) -> Record {
+    let queue = limit(
+        "disk",
+        Some(1),
+        blocklab_device::LimitKind::QueueDepth,
+        4.0,
+        LimitUnit::Operations,
+    );
+    let cap = limit("disk", Some(1), rate("IOPS"), 12_000.0, LimitUnit::Iops);
+    let mut record = simulated(
+        &[vec![(cap.clone(), 0.0), (queue.clone(), 0.0)]],
+        &[reads("a", 4800.0, 4, 128)],
+    );
+    for pass in &mut record.measurements {
+        let model = pass.model.as_mut().expect("simulated");
+        let in_device_ns = model.targets[0].in_device_ns as f64;
+        let ios = model.targets[0].ios;
+        model.limits = [&cap, &queue]
+            .into_iter()
+            .zip(shares)
+            .map(|(limit, share)| blocklab_record::LimitUse {
+                targets: vec![0],
+                limit: limit.name.clone(),
+                units: ios,
+                busiest_units: None,
+                waited_ns: (in_device_ns * share) as u64,
+                emptied_at_ns: Vec::new(),
+            })
+            .collect();
+    }
+    record
+}
+
+/// The story: 128 in flight on a device that serves four at a time were told that "latency is the limit;
+/// about 345 in flight would reach 12,000 IOPS". They would only wait longer.
+#[test]
+fn the_queue_of_a_device_is_a_limit() {
+    let record = queued([0.0, 0.97]);
+    let found = the(&record, "at-limit");
+    assert_eq!(
+        found.statement,
+        "a: 4 operations in service at a time is the limit, documented for disk: queue depth."
+    );
+    assert!(
+        found
+            .advice
+            .is_some_and(|advice| advice.starts_with("More load only waits"))
+    );
+    silent(&record, "latency-bound");
+    // What waits for the other limit holds its place, and so fills the queue.
+    let found = statement(&queued([0.02, 0.97]), "at-limit");
+    assert!(found.starts_with("a: 12,000 IOPS is the limit"), "{found}");
 }
