@@ -313,10 +313,11 @@ fn used_limit<'a>(
                 emptied = counted.emptied_at_ns.iter().map(|ns| Nanos(*ns)).collect();
             }
         }
+        let parts = parts_per_operation(model, one);
         for used in &model.targets {
             ios += used.ios as f64;
             if one.targets.contains(&used.target) {
-                in_device += used.in_device_ns as f64;
+                in_device += used.in_device_ns as f64 * parts;
             }
         }
         let (in_queue, at_limits) = waits_ns(model, one);
@@ -365,6 +366,20 @@ fn waits_ns(model: &ModelUse, limit: &LimitUse) -> (f64, f64) {
         }
     }
     (in_queue, at_limits)
+}
+
+/// How many parts an operation on the targets of a limit has on average. Each part waits in the queue of
+/// its volume, at the same time as the others; without queues nothing counts them, and it is one.
+fn parts_per_operation(model: &ModelUse, limit: &LimitUse) -> f64 {
+    let queues = model.limits.iter().filter(|other| {
+        let mut targets = other.targets.iter();
+        other.limit.kind == LimitKind::QueueDepth && targets.all(|one| limit.targets.contains(one))
+    });
+    let concerned = model.targets.iter();
+    let concerned = concerned.filter(|used| limit.targets.contains(&used.target));
+    let ios: u64 = concerned.map(|used| used.ios).sum();
+    let parts: u64 = queues.map(|queue| queue.units).sum();
+    (parts as f64 / ios.max(1) as f64).max(1.0)
 }
 
 /// The value of the limit of this kind that the same owner has for the same volumes.

@@ -246,3 +246,22 @@ fn the_queue_of_a_device_is_a_limit() {
     let found = statement(&queued([0.02, 0.97]), "at-limit");
     assert!(found.starts_with("a: 12,000 IOPS is the limit"), "{found}");
 }
+
+/// The story: reads of 512 KiB on two volumes in stripes of 256 KiB, each of which serves one operation at a
+/// time. The two parts of a read wait at the same time, together for longer than the read takes, and the
+/// limit was "1,890 MB/s for a part of the time; the rate is 28 % of it", for which hardly anything waited.
+#[test]
+fn parts_wait_in_queues_at_the_same_time() {
+    let cut = |waited: f64| {
+        let mut record = queued([0.0001, waited]);
+        for pass in &mut record.measurements {
+            pass.model.as_mut().expect("simulated").limits[1].units *= 2;
+        }
+        let found = found(&record, "at-limit");
+        let mut statements = found.iter().map(|one| &one.statement);
+        statements.all(|one| one.contains("4 operations in service")) && !found.is_empty()
+    };
+    assert!(cut(1.97));
+    // On both sides of [`HELD`](crate::held), of the time of both parts.
+    assert!(cut(0.52) && !cut(0.48));
+}
