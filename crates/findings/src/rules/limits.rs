@@ -481,7 +481,9 @@ pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
         let emptied = baselines
             .clone()
             .filter_map(|limit| Some((limit, ran_empty(case, limit)?)));
-        if let Some((limit, (pass, at))) = emptied.min_by_key(|(_, (_, at))| *at) {
+        // Of several, the one that held the case back is the one for which it waited longest.
+        let longest = emptied.max_by(|(a, _), (b, _)| a.waited.total_cmp(&b.waited));
+        if let Some((limit, (pass, at))) = longest {
             return Some(used_up_in(case, limit, pass, at));
         }
         let mut empty = baselines.filter_map(|limit| Some((limit, found_empty(case, limit)?)));

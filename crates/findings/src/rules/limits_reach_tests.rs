@@ -265,3 +265,27 @@ fn parts_wait_in_queues_at_the_same_time() {
     // On both sides of [`HELD`](crate::held), of the time of both parts.
     assert!(cut(0.52) && !cut(0.48));
 }
+
+/// The story: a volume ran out of credits after 3.5 s and its machine after 5.4 s, from when on the machine
+/// held everything back: the finding named the volume, which a higher limit would not have made faster.
+#[test]
+fn of_two_empty_buckets_the_one_that_held_longer_is_named() {
+    let named = |waits: [f64; 2]| {
+        let full =
+            |owner, volumes| credits(owner, volumes, [300.0, 3000.0, 5.4e6], LimitUnit::Iops);
+        let volume = full("gp2", Some(1)).into_iter().zip([waits[0], 0.0, 0.0]);
+        let machine = full("m5.large", None).into_iter().zip([waits[1], 0.0, 0.0]);
+        let long = Sketch {
+            seconds: 60,
+            ..reads("a", 1000.0, 4, 32)
+        };
+        let mut record = simulated(&[volume.chain(machine).collect()], &[long]);
+        let model = record.measurements[0].model.as_mut().expect("simulated");
+        for (used, seconds) in model.limits.iter_mut().step_by(2).zip([20, 30]) {
+            used.emptied_at_ns = vec![seconds * 1_000_000_000];
+        }
+        statement(&record, "credits-used-up")
+    };
+    assert!(named([0.6, 0.1]).contains("after 20.0 s"));
+    assert!(named([0.1, 0.6]).contains("after 30.0 s"));
+}
