@@ -73,6 +73,11 @@ impl UsedLimit<'_> {
         (share >= 1.0 - NEAR && self.share() < 1.0 - NEAR).then_some(share)
     }
 
+    /// Whether more load would meet it: a baseline holds when its credits are spent.
+    pub(crate) const fn lasts(&self) -> bool {
+        !matches!(self.level, Level::Baseline) || !self.emptied.is_empty()
+    }
+
     pub(crate) fn is_queue(&self) -> bool {
         self.limit.name.kind == LimitKind::QueueDepth
     }
@@ -133,9 +138,7 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     if !full || !(case.is_saturating() || is_missed(case)) {
         return Bound::Nothing;
     }
-    let lasting = used
-        .into_iter()
-        .filter(|limit| limit.level != Level::Baseline);
+    let lasting = used.into_iter().filter(UsedLimit::lasts);
     let next = lasting.max_by(|a, b| a.share().total_cmp(&b.share()));
     Bound::Latency(next)
 }

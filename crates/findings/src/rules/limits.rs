@@ -319,7 +319,7 @@ fn next_limit<'a>(
     let others = used.filter(|other| {
         let is_held = held.contains(&&other.limit.name);
         let mut same_targets = alike.iter().flat_map(|held| held.targets);
-        other.level != Level::Baseline
+        other.lasts()
             && other.share() >= CLOSE
             && !is_held
             && same_targets.any(|target| other.targets.contains(target))

@@ -289,3 +289,21 @@ fn of_two_empty_buckets_the_one_that_held_longer_is_named() {
     assert!(named([0.6, 0.1]).contains("after 20.0 s"));
     assert!(named([0.1, 0.6]).contains("after 30.0 s"));
 }
+
+/// The story: a volume whose credits were spent before the run was told that 17 in flight would reach its
+/// burst, or the next limit beyond. The baseline held from 5 in flight on.
+#[test]
+fn the_baseline_is_the_next_limit_where_credits_are_spent() {
+    let next = |emptied: &[u64]| {
+        let credits = credits("gp2", Some(1), [300.0, 3000.0, 5.4e6], LimitUnit::Iops);
+        let shares = credits.into_iter().zip([0.001, 0.0, 0.0]).collect();
+        let mut record = simulated(&[shares], &[reads("a", 150.0, 4, 2)]);
+        for pass in &mut record.measurements {
+            let model = pass.model.as_mut().expect("simulated");
+            model.limits[0].emptied_at_ns = emptied.to_vec();
+        }
+        statement(&record, "latency-bound")
+    };
+    assert!(next(&[0]).contains("about 4 in flight would reach 300 IOPS"));
+    assert!(next(&[]).contains("about 40 in flight would reach 3,000 IOPS"));
+}
