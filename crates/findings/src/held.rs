@@ -23,6 +23,8 @@ pub(crate) const HELD: f64 = 0.25;
 /// At the rate of a limit, this much shows that it holds: with just enough in flight to reach it,
 /// hardly anything waits.
 const TOUCHED: f64 = 0.01;
+/// Where all equal volumes together use less than this of their limits, an even load gets visibly more.
+const UNEVEN: f64 = 0.9;
 /// Slots count as full when this share of them is in the device on average.
 pub(crate) const FULL: f64 = 0.8;
 
@@ -67,10 +69,10 @@ impl UsedLimit<'_> {
     }
 
     /// The share that the busiest of several equal volumes has of its own limit, where the load is so
-    /// uneven that this volume is at its limit and all of them together are not.
+    /// uneven that this volume is at its limit and all of them together have room for a good part more.
     pub(crate) fn uneven_share(&self) -> Option<f64> {
         let share = self.busiest? / self.limit.value;
-        (share >= 1.0 - NEAR && self.share() < 1.0 - NEAR).then_some(share)
+        (share >= 1.0 - NEAR && self.share() < UNEVEN).then_some(share)
     }
 
     /// Whether more load would meet it: a baseline holds when its credits are spent.

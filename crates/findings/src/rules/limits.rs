@@ -144,7 +144,7 @@ fn advised_hit(
     let enough = mean_served(case).ceil().max(1.0);
     hit = hit.with("in flight that fill the limit", enough, "");
     // What is in service on average is enough for a limit that holds all the time.
-    let is_reached = limit.share() >= 1.0 - NEAR || limit.uneven_share().is_some();
+    let is_reached = limit.share() >= 1.0 - NEAR;
     let is_cut = counts_otherwise && rate > operations && limit.limit.times() > 1.0;
     let is_known = is_reached && !waits_overlap(case, is_cut);
     if case.slots() as f64 > OVER * enough && is_known && chooses_depth(cases, case, limit) {
