@@ -43,7 +43,7 @@ const BURST_FOR_A_WHILE: &str = "{} is the limit for a part of the time{}, {} fo
 
 /// The limits for which the operations of a case waited.
 pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
-    let mut hits: [(&str, Vec<(&str, Hit)>); 8] = ADVICE.map(|advice| (advice, Vec::new()));
+    let mut hits: [(&str, Vec<(&str, Hit)>); 9] = ADVICE.map(|advice| (advice, Vec::new()));
     for case in &cases.list {
         let Bound::Limits(mut held) = bound(cases, case) else {
             continue;
@@ -53,7 +53,11 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         held.retain(|limit| !changed_under_way(cases, case, limit) && !is_spoiled(case, limit));
         let names: Vec<&LimitName> = held.iter().map(|limit| &limit.limit.name).collect();
         for alike in alike(held) {
-            let (advice, hit) = advised_hit(cases, case, &alike, &names);
+            let (advice, hit) = if waits_for_programs(case, &alike[0]) {
+                (FEWER_WRITES, programs(cases.record, &alike))
+            } else {
+                advised_hit(cases, case, &alike, &names)
+            };
             let mut of_advice = hits.iter_mut().filter(|(known, _)| *known == advice);
             let (_, hits) = of_advice.next().expect("ADVICE has every advice of a hit");
             hits.push((case.name, hit));
@@ -64,7 +68,7 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         .collect()
 }
 
-const ADVICE: [&str; 8] = [
+const ADVICE: [&str; 9] = [
     KEEP_FULL,
     MORE_AND_DEEPER,
     MORE_OPERATIONS,
@@ -73,6 +77,7 @@ const ADVICE: [&str; 8] = [
     MORE_OF_BOTH,
     MORE_PLACES,
     MORE_EVENLY,
+    FEWER_WRITES,
 ];
 /// Of a load that lets its queue run down: between two fillings no limit holds it back.
 const KEEP_FULL: &str = "The queue is filled again only when few operations are left in it \
@@ -95,6 +100,9 @@ const MORE_PLACES: &str = "More load only waits in its queue; more takes a devic
     operations at a time, or each in less time.";
 const MORE_EVENLY: &str = "More load only adds latency; the same load spread over all volumes gets \
     more.";
+
+const FEWER_WRITES: &str = "More load only adds latency; with fewer or smaller writes among them the same \
+    reads take less time.";
 
 /// Limits of the same name and figure, each of another target, together.
 fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
@@ -179,6 +187,36 @@ fn advised_hit(
         (None, false) => MORE_BYTES,
     };
     (advice, hit)
+}
+
+/// How many times as long as a medium was busy its reads may wait for it before that is no wait for its
+/// own rate: it approaches its maximum gradually.
+const PLAUSIBLE: f64 = 2.0;
+
+/// Whether more reads wait for a medium than can, by the share of its maximum that they use, with all slots
+/// full for that share of the time. What they wait for is flash under programs, which counts with it.
+fn waits_for_programs(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
+    let covers = Covers::Reads;
+    let is_medium = limit.limit.name.kind == LimitKind::PhysicalMaximum { covers };
+    let busiest = limit.busiest.map(|busiest| busiest / limit.limit.value);
+    let waiting = limit.waited * case.mean_in_flight();
+    let most = PLAUSIBLE * busiest.unwrap_or(limit.share()) * case.slots() as f64;
+    is_medium && case.does(Direction::Write) && waiting > most
+}
+
+/// The finding that reads wait for flash under programs, of equal limits of what it reads.
+fn programs(record: &Record, alike: &[UsedLimit<'_>]) -> Hit {
+    let limit = &alike[0];
+    let LimitWords { value, how, name } = LimitWords::new(limit);
+    let (waited, used) = (limit.waited * 100.0, limit.share() * 100.0);
+    let whose = fixed(whose_of(record, alike));
+    info(
+        "flash that programs what is written is the limit: reads wait for it for {} of the time in the \
+         device, and use {} of {}{}, {} for {}",
+        [percent(waited), percent(used), value, whose, how, name],
+    )
+    .with("share of the time spent waiting for it", waited, "%")
+    .with("share of the limit", used, "%")
 }
 
 /// Whether the parts of an operation wait on several volumes at the same time. Their waits together may be

@@ -307,3 +307,41 @@ fn the_baseline_is_the_next_limit_where_credits_are_spent() {
     assert!(next(&[0]).contains("about 4 in flight would reach 300 IOPS"));
     assert!(next(&[]).contains("about 40 in flight would reach 3,000 IOPS"));
 }
+
+/// The story: reads among writes to a local disk waited for flash under programs: "825,000 IOPS is the limit for
+/// a part of the time; the rate is 4 % of it". A quarter of the writes gave 2.7 times the reads.
+#[test]
+fn reads_behind_programs_are_not_at_the_maximum_of_reads() {
+    let of_reads = |iops: f64, beside_writes: bool| {
+        let kind = blocklab_device::LimitKind::PhysicalMaximum {
+            covers: Covers::Reads,
+        };
+        let medium = limit("local NVMe", Some(1), kind, 100_000.0, LimitUnit::Iops);
+        let mut record = simulated(&[vec![(medium, 0.7)]], &[reads("a", iops, 4, 32)]);
+        for pass in record.measurements.iter_mut().filter(|_| beside_writes) {
+            let job = &mut pass.jobs[0];
+            let writes = job.directions[&Direction::Read].clone();
+            job.directions.insert(Direction::Write, writes);
+            pass.model.as_mut().expect("simulated").targets[0].ios *= 2;
+        }
+        the(&record, "at-limit")
+    };
+    let found = of_reads(4000.0, true);
+    assert!(
+        found.statement.starts_with(
+            "a: flash that programs what is written is the limit: reads wait for it for 70 % of the time"
+        ),
+        "{}",
+        found.statement
+    );
+    assert!(
+        found
+            .advice
+            .is_some_and(|advice| advice.contains("fewer or smaller writes"))
+    );
+    let alone = of_reads(4000.0, false).statement;
+    assert!(alone.starts_with("a: 100,000 IOPS is the limit"), "{alone}");
+    // On both sides of [`PLAUSIBLE`].
+    assert!(of_reads(69_000.0, true).statement.contains("programs"));
+    assert!(!of_reads(71_000.0, true).statement.contains("programs"));
+}
