@@ -214,7 +214,9 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
     let hit = info(LATENCY, latency_slots(case));
     // A flush waits for all that its thread has in flight, so that more does not give as much more.
     let is_in_proportion = !case.does(Direction::Sync) || case.slots() == case.threads();
-    let hit = match next.filter(|limit| is_in_proportion && limit.share() > 0.0) {
+    // Of jobs that run at different times, a limit counts the mean over all of it.
+    let is_known = is_in_proportion && case.share_together() >= 1.0 - NEAR;
+    let hit = match next.filter(|limit| is_known && limit.share() > 0.0) {
         Some(limit) => would_reach(hit, cases, case, limit),
         None => hit,
     };

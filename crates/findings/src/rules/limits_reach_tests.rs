@@ -44,6 +44,26 @@ fn the_rate_of_jobs_at_different_times_is_that_of_all_the_time() {
     assert!(found.contains("; the rate is 100 % of it"), "{found}");
 }
 
+/// The story: three jobs, of which one began 3 s after the others, gave 89,597 IOPS, each over its own time, and
+/// "about 76 in flight would reach 80,000 IOPS", of all the time.
+#[test]
+fn jobs_at_different_times_are_not_told_what_more_in_flight_reaches() {
+    let is_told = |times_as_short: u64| {
+        let mut record = simulated(&[gp3(0.0, 0.0)], &[reads("a", 1000.0, 4, 32)]);
+        for pass in &mut record.measurements {
+            let mut late = pass.jobs[0].clone();
+            late.name = "late".to_owned();
+            late.elapsed_ns /= times_as_short;
+            pass.jobs.push(late);
+            let model = pass.model.as_mut().expect("simulated");
+            model.targets[0].ios *= 2;
+            model.limits[0].units *= 2;
+        }
+        statement(&record, "latency-bound").contains("would reach")
+    };
+    assert!(is_told(1) && !is_told(2));
+}
+
 /// The story: two in flight gave 6,180 of 6,000 IOPS, and "more operations take a volume with a higher
 /// limit". A limit three times as high gave 6,420.
 #[test]
