@@ -227,11 +227,13 @@ fn waits_overlap(case: &CaseView<'_>, is_cut: bool) -> bool {
 }
 
 /// Whether a load chooses how many operations are in flight, and those that a limit needs are known: a
-/// medium approaches its maximum gradually, and operations do not fall evenly on several queues.
+/// medium approaches its maximum gradually, operations do not fall evenly on several queues, and what waits
+/// for something else as well does so with fewer in flight, too.
 fn chooses_depth(cases: &Cases<'_>, case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
     use LimitKind::{PhysicalMaximum, QueueDepth};
     let is_known = !matches!(limit.limit.name.kind, PhysicalMaximum { .. } | QueueDepth);
-    is_known && !case.is_open() && !cases.holds_operations_back(case)
+    let waits_only_here = served_share(case) + limit.waited >= CLOSE;
+    is_known && waits_only_here && !case.is_open() && !cases.holds_operations_back(case)
 }
 
 /// The statement that these equal limits hold a case back, with its figures.

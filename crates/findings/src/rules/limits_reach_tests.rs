@@ -107,6 +107,18 @@ fn what_is_in_service_on_average_is_enough_for_a_steady_limit_only() {
     assert!(!would_do(5800.0));
 }
 
+/// The story: half of a load waited for its limit of writes, and nearly all the rest for flash under them: "10 in
+/// flight would do, 116 only wait longer". Ten gave less than half.
+#[test]
+fn what_waits_elsewhere_as_well_is_not_told_how_many_would_do() {
+    let would_do = |here, elsewhere| {
+        let record = simulated(&[gp3(here, elsewhere)], &[reads("a", 6000.0, 4, 64)]);
+        statement(&record, "at-limit").contains("would do")
+    };
+    // On both sides of [`CLOSE`].
+    assert!(would_do(0.82, 0.08) && !would_do(0.78, 0.12));
+}
+
 /// The story: a write-back cache of 400 MB/s in front of a disk of 1,000 IOPS: "1,000 IOPS is the limit; the
 /// rate is 305 % of it", and more took a disk with a higher limit. What the cache wrote in the background
 /// passed the limit of the disk later.
