@@ -214,8 +214,10 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
     let hit = info(LATENCY, latency_slots(case));
     // A flush waits for all that its thread has in flight, so that more does not give as much more.
     let is_in_proportion = !case.does(Direction::Sync) || case.slots() == case.threads();
-    // Of jobs that run at different times, a limit counts the mean over all of it.
-    let is_known = is_in_proportion && case.share_together() >= 1.0 - NEAR;
+    // Of jobs that run at different times, a limit counts the mean over all of it; and a load that holds
+    // operations back does not have as many in flight as it may.
+    let is_steady = case.share_together() >= 1.0 - NEAR && !cases.holds_operations_back(case);
+    let is_known = is_in_proportion && is_steady;
     let hit = match next.filter(|limit| is_known && limit.share() > 0.0) {
         Some(limit) => would_reach(hit, cases, case, limit),
         None => hit,

@@ -176,21 +176,31 @@ fn a_limit_that_held_for_a_part_of_the_time_says_so() {
 /// gets: "More load only adds latency; more operations take a volume with a higher limit".
 #[test]
 fn a_queue_that_runs_down_shall_be_kept_full() {
-    let advice = |low: u32, iops: f64| {
-        let mut record = simulated(&[gp3(0.45, 0.0)], &[reads("a", iops, 4, 32)]);
-        let mut job = Job {
-            depth: 32,
-            ..Job::default()
-        };
-        job.batch.low = low;
-        let case = Case::new("a".to_owned(), 0, vec![job]);
+    let run = |lows: &[u32], iops: f64, waited: f64| {
+        let mut record = simulated(&[gp3(waited, 0.0)], &[reads("a", iops, 4, 32)]);
+        let jobs = lows.iter().map(|low| {
+            let mut job = Job {
+                depth: 32,
+                ..Job::default()
+            };
+            job.batch.low = *low;
+            job
+        });
+        let case = Case::new("a".to_owned(), 0, jobs.collect());
         record.requested.plan = Some(Plan::once("study", "", vec![case]));
-        the(&record, "at-limit").advice.expect("an advice")
+        record
     };
-    assert!(advice(8, 4500.0).contains("kept full gives more"));
-    assert!(!advice(0, 4500.0).contains("kept full"));
+    let advice = |lows: &[u32], iops| {
+        let finding = the(&run(lows, iops, 0.45), "at-limit");
+        finding.advice.expect("an advice")
+    };
+    assert!(advice(&[8], 4500.0).contains("kept full gives more"));
+    assert!(!advice(&[0], 4500.0).contains("kept full"));
     // At the limit for the whole time, a fuller queue gives nothing.
-    assert!(!advice(8, 6000.0).contains("kept full"));
+    assert!(!advice(&[8], 6000.0).contains("kept full"));
+    // The story: 2 in flight that ran down to 1 were to reach 20,000 IOPS with 12, and gave 13,870.
+    let below = |low| statement(&run(&[low], 600.0, 0.0), "latency-bound");
+    assert!(below(0).contains("would reach") && !below(8).contains("would reach"));
 }
 
 /// The story: 256 reads in flight on a medium of 55,000 a second: "5 in flight would do". Five gave 37,000,
