@@ -23,6 +23,8 @@ pub(crate) const HELD: f64 = 0.25;
 /// At the rate of a limit, this much shows that it holds: with just enough in flight to reach it,
 /// hardly anything waits.
 const TOUCHED: f64 = 0.01;
+/// Where all equal volumes together use less than this of their limits, an even load gets visibly more.
+const UNEVEN: f64 = 0.9;
 /// Slots count as full when this share of them is in the device on average.
 pub(crate) const FULL: f64 = 0.8;
 
@@ -67,10 +69,15 @@ impl UsedLimit<'_> {
     }
 
     /// The share that the busiest of several equal volumes has of its own limit, where the load is so
-    /// uneven that this volume is at its limit and all of them together are not.
+    /// uneven that this volume is at its limit and all of them together have room for a good part more.
     pub(crate) fn uneven_share(&self) -> Option<f64> {
         let share = self.busiest? / self.limit.value;
-        (share >= 1.0 - NEAR && self.share() < 1.0 - NEAR).then_some(share)
+        (share >= 1.0 - NEAR && self.share() < UNEVEN).then_some(share)
+    }
+
+    /// Whether more load would meet it: a baseline holds when its credits are spent.
+    pub(crate) const fn lasts(&self) -> bool {
+        !matches!(self.level, Level::Baseline) || !self.emptied.is_empty()
     }
 
     pub(crate) fn is_queue(&self) -> bool {
@@ -133,9 +140,7 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     if !full || !(case.is_saturating() || is_missed(case)) {
         return Bound::Nothing;
     }
-    let lasting = used
-        .into_iter()
-        .filter(|limit| limit.level != Level::Baseline);
+    let lasting = used.into_iter().filter(UsedLimit::lasts);
     let next = lasting.max_by(|a, b| a.share().total_cmp(&b.share()));
     Bound::Latency(next)
 }
@@ -313,10 +318,11 @@ fn used_limit<'a>(
                 emptied = counted.emptied_at_ns.iter().map(|ns| Nanos(*ns)).collect();
             }
         }
+        let parts = parts_per_operation(model, one);
         for used in &model.targets {
             ios += used.ios as f64;
             if one.targets.contains(&used.target) {
-                in_device += used.in_device_ns as f64;
+                in_device += used.in_device_ns as f64 * parts;
             }
         }
         let (in_queue, at_limits) = waits_ns(model, one);
@@ -365,6 +371,20 @@ fn waits_ns(model: &ModelUse, limit: &LimitUse) -> (f64, f64) {
         }
     }
     (in_queue, at_limits)
+}
+
+/// How many parts an operation on the targets of a limit has on average. Each part waits in the queue of
+/// its volume, at the same time as the others; without queues nothing counts them, and it is one.
+fn parts_per_operation(model: &ModelUse, limit: &LimitUse) -> f64 {
+    let queues = model.limits.iter().filter(|other| {
+        let mut targets = other.targets.iter();
+        other.limit.kind == LimitKind::QueueDepth && targets.all(|one| limit.targets.contains(one))
+    });
+    let concerned = model.targets.iter();
+    let concerned = concerned.filter(|used| limit.targets.contains(&used.target));
+    let ios: u64 = concerned.map(|used| used.ios).sum();
+    let parts: u64 = queues.map(|queue| queue.units).sum();
+    (parts as f64 / ios.max(1) as f64).max(1.0)
 }
 
 /// The value of the limit of this kind that the same owner has for the same volumes.
