@@ -233,6 +233,12 @@ fn a_backing_file_is_nobody_elses() {
         &["link is a link that leads nowhere"],
     );
     assert!(!lab.path().join("nowhere").exists());
+    // The story: one address twice was to get an instance, which would be a limit more.
+    let twice = "gp3:1GiB gp3:1GiB --nbd unix:s --no-save";
+    lab.refused(
+        ["emulate"].into_iter().chain(twice.split(' ')),
+        &["write 2xgp3:1GiB"],
+    );
 
     let arguments = "null --size 1MiB --backing file --nbd unix:s --no-save";
     let server = Server::start(&lab, arguments);

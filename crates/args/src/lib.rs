@@ -529,6 +529,23 @@ mod tests {
 
     use super::*;
 
+    /// The story: `trace fit --on gp3:1TiB night.trace` said that the trace was missing, which had been taken
+    /// for another address.
+    #[test]
+    fn a_trace_follows_an_address() {
+        for command in ["show", "fit"] {
+            let words = [
+                "blocklab",
+                "trace",
+                command,
+                "--on",
+                "gp3:1TiB",
+                "night.trace",
+            ];
+            assert!(Cli::try_parse_from(words).is_ok(), "{command}");
+        }
+    }
+
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();

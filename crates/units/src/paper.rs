@@ -213,10 +213,10 @@ mod tests {
             style.wrap("a full bucket lasts 4 h 17 min, then 300 IOPS", 6),
             ["a full bucket lasts", "4 h 17 min, then", "300 IOPS"]
         );
-        // The story: "Simulated with buckets full, 30.0 / s: carried".
+        // The story: "buckets full, 60.0 / s: carried".
         assert_eq!(
-            style.wrap("Simulated, buckets full, 30.0 s: carried", 1),
-            ["Simulated, buckets full,", "30.0 s: carried"]
+            style.wrap("with its buckets full, 60.0 s: carried", 0),
+            ["with its buckets full,", "60.0 s: carried"]
         );
         for (line, cut) in [
             ("one two three four, five six", "one two three four …"),
