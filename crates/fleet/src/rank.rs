@@ -99,7 +99,7 @@ pub fn serve(wire: &mut dyn Wire, name: &str, tools: &'static dyn ForeignTools) 
         to_member: None,
         signalled,
         interrupted,
-        heard_ns: clocks().monotonic_ns,
+        last_message_ns: clocks().monotonic_ns,
         looked_ns: clocks().monotonic_ns,
         beat_ns: 0,
         is_spinning: false,
@@ -156,7 +156,7 @@ struct Part<'a> {
     /// Ends the run of this host when it is set.
     interrupted: Arc<AtomicBool>,
     /// When the coordinator's last message came.
-    heard_ns: i64,
+    last_message_ns: i64,
     /// When messages were last looked for.
     looked_ns: i64,
     /// When the last sign of life was sent.
@@ -204,7 +204,7 @@ impl Part<'_> {
         let pause = now_ns - self.looked_ns;
         self.looked_ns = now_ns;
         if pause > BEAT {
-            self.heard_ns += pause;
+            self.last_message_ns += pause;
             if let Some(coordinator) = &mut self.coordinator {
                 coordinator.stood_still(pause);
             }
@@ -248,7 +248,7 @@ impl Part<'_> {
     /// Does what the coordinator's message says. Gives the plan if it is this host's task; `None` for any
     /// other message, and for one that cannot be read, which is ignored.
     fn handle_order(&mut self, bytes: &[u8], now: Now) -> Option<FleetPlan> {
-        self.heard_ns = now.monotonic_ns;
+        self.last_message_ns = now.monotonic_ns;
         match serde_json::from_slice(bytes).ok()? {
             ToHost::Task(plan) => return Some(*plan),
             ToHost::Prepare => self.command(Command::Prepare),
@@ -294,7 +294,7 @@ impl Part<'_> {
     fn handle_report(&mut self, envelope: &Envelope, now: Now) {
         let report = serde_json::from_slice(&envelope.bytes);
         if let (Some(coordinator), Ok(report)) = (&mut self.coordinator, report) {
-            coordinator.hear(envelope.from, report, now);
+            coordinator.receive(envelope.from, report, now);
         }
     }
 
@@ -313,14 +313,14 @@ impl Part<'_> {
         };
         for order in coordinator.orders() {
             match order {
-                Order::Send(rank, word) => {
-                    let bytes = serde_json::to_vec(&word).expect("orders are plain data");
-                    if matches!(word, ToHost::Ping(_)) {
+                Order::Send(rank, message) => {
+                    let bytes = serde_json::to_vec(&message).expect("orders are plain data");
+                    if matches!(message, ToHost::Ping(_)) {
                         coordinator.ping_sent(rank, clocks());
                     }
                     self.wire.send(rank, Kind::Order, bytes);
                 }
-                Order::Tell(line) => print(line.to_text().as_bytes()),
+                Order::Report(line) => print(line.to_text().as_bytes()),
                 Order::Leave(is_whole) => {
                     self.ending = Some((clocks().monotonic_ns, is_whole));
                 }
@@ -361,7 +361,7 @@ impl Part<'_> {
             // A member that hangs in the kernel never reports its end, so there is a limit.
             return (is_all_sent || is_late).then_some(is_whole && is_all_sent);
         }
-        let is_cut_off = self.coordinator.is_none() && now - self.heard_ns > CUT_OFF;
+        let is_cut_off = self.coordinator.is_none() && now - self.last_message_ns > CUT_OFF;
         if is_cut_off || self.signalled.load(Ordering::Relaxed) {
             self.stop();
             self.ending = Some((now, false));
@@ -467,7 +467,7 @@ mod tests {
             to_member: None,
             signalled: Arc::default(),
             interrupted: Arc::default(),
-            heard_ns: 0,
+            last_message_ns: 0,
             looked_ns: 0,
             beat_ns: 0,
             is_spinning: false,
