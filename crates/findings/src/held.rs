@@ -377,14 +377,13 @@ fn sibling_value(limit: &Limit, all: &[Limit], kind: &LimitKind) -> Option<f64> 
     Some(sibling.value)
 }
 
-/// `None` for a peak, which lasts for an unknown time, and for what binds no rate.
+/// `None` for a peak, which lasts for an unknown time, and for what binds no rate. `all`: the limits among
+/// which those of its burst credits are.
 fn level(limit: &Limit, all: &[Limit]) -> Option<Level> {
-    if limit.name.kind == LimitKind::QueueDepth {
-        return Some(Level::Steady);
-    }
-    let scale = limit.unit.per_second()?;
     match &limit.name.kind {
-        LimitKind::Rate { .. } | LimitKind::PhysicalMaximum { .. } => Some(Level::Steady),
+        LimitKind::QueueDepth | LimitKind::Rate { .. } | LimitKind::PhysicalMaximum { .. } => {
+            Some(Level::Steady)
+        }
         LimitKind::Baseline { .. } => Some(Level::Baseline),
         LimitKind::Burst { limiter } => {
             let limiter = limiter.clone();
@@ -393,13 +392,14 @@ fn level(limit: &Limit, all: &[Limit]) -> Option<Level> {
             };
             let leaves = sibling_value(limit, all, &baseline)?;
             let bucket = sibling_value(limit, all, &LimitKind::Bucket { limiter })?;
+            // A bucket holds operations or bytes, whatever the unit of the rate.
+            let drained_per_s = (limit.value - leaves) * limit.unit.per_second()?;
             Some(Level::Burst {
-                lasts: bucket / ((limit.value - leaves) * scale),
+                lasts: bucket / drained_per_s,
                 leaves: leaves * limit.times(),
             })
         }
-        LimitKind::QueueDepth
-        | LimitKind::Peak { .. }
+        LimitKind::Peak { .. }
         | LimitKind::Bucket { .. }
         | LimitKind::Latency { .. }
         | LimitKind::LatencyPerKib { .. }

@@ -178,11 +178,13 @@ pub fn title(conditions: &Conditions) -> String {
 
 /// The conditions of a series: study, load, origin and machine.
 pub fn conditions(conditions: &Conditions) -> String {
-    let machine = [conditions.origin, &*conditions.machine];
-    let parts = [&*conditions.study, &*conditions.what]
-        .into_iter()
-        .chain(machine);
-    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    let mut parts = vec![
+        &*conditions.study,
+        &*conditions.what,
+        conditions.origin,
+        &*conditions.machine,
+    ];
+    parts.retain(|part| !part.is_empty());
     parts.join(" · ")
 }
 
