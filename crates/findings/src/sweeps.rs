@@ -195,12 +195,12 @@ fn family<'a>(name: &str, points: &[Point<'a>]) -> Vec<Sweep<'a>> {
     }
     parts
         .iter()
-        .flat_map(|(name, points)| laid_out(name, points, &axes, across, by))
+        .flat_map(|(name, points)| sweep_of_each_direction(name, points, &axes, across, by))
         .collect()
 }
 
-/// A sweep for each direction.
-fn laid_out<'a>(
+/// The sweeps of these points, one for each direction. `across` and `by`: the places of their axes.
+fn sweep_of_each_direction<'a>(
     name: &str,
     points: &[&Point<'a>],
     axes: &[Axis],
