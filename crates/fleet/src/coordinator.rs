@@ -13,15 +13,15 @@ use crate::offset::{Pings, Sample};
 use crate::plan::{FleetPlan, VERSION};
 
 /// After this silence in ns, a host is lost. Each sends something at least once a second.
-const SILENCE: i64 = 5_000_000_000;
+const SILENCE_NS: i64 = 5_000_000_000;
 /// The same until all hosts are connected, because programs may be loaded over a network.
-const FIRST_MESSAGE: i64 = 10_000_000_000;
+const FIRST_MESSAGE_NS: i64 = 10_000_000_000;
 /// Time in ns that hosts get to end after a stop. The driver gives up operations sooner than that.
-const ENDING: i64 = 6_000_000_000;
+const ENDING_NS: i64 = 6_000_000_000;
 /// If a host's preparation makes no progress for this long, in ns, the user is told, again and again.
-const STILL: i64 = 8_000_000_000;
+const STILL_NS: i64 = 8_000_000_000;
 /// Time in ns from the message that sets the start until the start; longer than any message takes.
-const AHEAD: i64 = 250_000_000;
+const AHEAD_NS: i64 = 250_000_000;
 
 /// What the caller must do.
 #[derive(Debug, Clone, PartialEq)]
@@ -161,8 +161,8 @@ impl Coordinator {
     /// Checks which hosts are silent or late. To be called often.
     pub fn tick(&mut self, now: Now) {
         let limit = match self.phase {
-            Phase::Meeting => FIRST_MESSAGE,
-            _ => SILENCE,
+            Phase::Meeting => FIRST_MESSAGE_NS,
+            _ => SILENCE_NS,
         };
         // Rank 0 is this process.
         for rank in 1..self.hosts.len() {
@@ -176,7 +176,7 @@ impl Coordinator {
         let waited = now.monotonic_ns - self.since_ns;
         match self.phase {
             Phase::Preparing => self.watch_preparation(waited, now),
-            Phase::Stopping if waited > ENDING => {
+            Phase::Stopping if waited > ENDING_NS => {
                 for rank in 0..self.hosts.len() {
                     if !self.hosts[rank].has_ended && !self.hosts[rank].is_lost {
                         self.lose(rank, "it did not end when it was told to".to_owned(), now);
@@ -298,8 +298,8 @@ impl Coordinator {
                 let why = format!("not ready within {within}");
                 self.lose(rank, why, now);
             }
-        } else if now.monotonic_ns - self.named_ns > STILL {
-            late.retain(|rank| now.monotonic_ns - self.hosts[*rank].last_progress_ns > STILL);
+        } else if now.monotonic_ns - self.named_ns > STILL_NS {
+            late.retain(|rank| now.monotonic_ns - self.hosts[*rank].last_progress_ns > STILL_NS);
             let names: Vec<String> = late.iter().map(|rank| self.name(*rank)).collect();
             if !names.is_empty() {
                 self.report(Line::Waiting(names));
@@ -382,7 +382,7 @@ impl Coordinator {
 
     /// Sends the time of the start to all hosts, to each by its own clock.
     fn start(&mut self, now: Now) {
-        let moment = now.monotonic_ns + AHEAD;
+        let moment = now.monotonic_ns + AHEAD_NS;
         for rank in 0..self.hosts.len() {
             let offset = self.hosts[rank].before.offset().unwrap_or_default();
             let message = ToHost::Start(moment + offset);
@@ -391,7 +391,7 @@ impl Coordinator {
         // Reported already now: if the launch ends early, the clocks as they were before are still known.
         self.report_clocks();
         self.report(Line::Started {
-            in_ns: AHEAD.unsigned_abs(),
+            in_ns: AHEAD_NS.unsigned_abs(),
         });
         self.enter(Phase::Running, now);
     }

@@ -61,11 +61,11 @@ pub trait Wire {
 /// Pause between two looks for messages: short enough for a live view, long enough to cost nothing.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Time in ns between two signs of life.
-const BEAT: i64 = 1_000_000_000;
+const ALIVE_EVERY_NS: i64 = 1_000_000_000;
 /// After this silence of the coordinator, in ns, a host ends its run by itself.
-const CUT_OFF: i64 = 8_000_000_000;
+const CUT_OFF_NS: i64 = 8_000_000_000;
 /// Longest time in ns for sending the last messages.
-const LAST_WORDS: i64 = 2_000_000_000;
+const LAST_SENDS_NS: i64 = 2_000_000_000;
 
 /// Does the work of this rank. True, if all ranks have ended in order, so that they can be waited for.
 ///
@@ -203,7 +203,7 @@ impl Part<'_> {
     fn notice_pause(&mut self, now_ns: i64) {
         let pause = now_ns - self.looked_ns;
         self.looked_ns = now_ns;
-        if pause > BEAT {
+        if pause > ALIVE_EVERY_NS {
             self.last_message_ns += pause;
             if let Some(coordinator) = &mut self.coordinator {
                 coordinator.stood_still(pause);
@@ -338,7 +338,7 @@ impl Part<'_> {
             coordinator.tick(now);
             self.carry_out();
         }
-        if now.monotonic_ns - self.beat_ns < BEAT {
+        if now.monotonic_ns - self.beat_ns < ALIVE_EVERY_NS {
             return;
         }
         self.beat_ns = now.monotonic_ns;
@@ -356,12 +356,12 @@ impl Part<'_> {
     fn is_over(&mut self) -> Option<bool> {
         let now = clocks().monotonic_ns;
         if let Some((since, is_whole)) = self.ending {
-            let is_late = now - since > LAST_WORDS;
+            let is_late = now - since > LAST_SENDS_NS;
             let is_all_sent = !self.has_member && self.wire.is_idle();
             // A member that hangs in the kernel never reports its end, so there is a limit.
             return (is_all_sent || is_late).then_some(is_whole && is_all_sent);
         }
-        let is_cut_off = self.coordinator.is_none() && now - self.last_message_ns > CUT_OFF;
+        let is_cut_off = self.coordinator.is_none() && now - self.last_message_ns > CUT_OFF_NS;
         if is_cut_off || self.signalled.load(Ordering::Relaxed) {
             self.stop();
             self.ending = Some((now, false));
