@@ -93,7 +93,8 @@ impl<'k> Limits<'k> {
         Self::find(catalog, kind, None, engine)
     }
 
-    /// The engines on which some limits of the type depend, those that are assumed first.
+    /// The engines on which some limits of the type depend, in the order of the tables: the first is assumed
+    /// where an address names none. Engines that share their limits are one text, with `|` between them.
     pub(super) fn engines(catalog: &Catalog, kind: LimitsOf<'_>) -> Vec<String> {
         let tables = catalog.tables(Section::VolumeLimits);
         let rows = tables.flat_map(|table| table.rows_of(kind.limits_as));

@@ -241,7 +241,10 @@ fn held_back(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> H
     let limit = &alike[0];
     let share = alike.iter().map(UsedLimit::share).sum::<f64>() / alike.len() as f64;
     let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
-    let waited = alike.iter().map(|limit| limit.waited).fold(0.0, f64::max);
+    let waited = alike
+        .iter()
+        .map(|limit| limit.waited_share)
+        .fold(0.0, f64::max);
     let hit = statement(record, case, alike, share)
         .with("rate", rate, limit.unit())
         .with("limit", limit.value(), limit.unit())
@@ -253,9 +256,9 @@ fn held_back(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> H
         )
         .with("in flight", case.slots() as f64, "");
     match limit.level {
-        Level::Burst { lasts, leaves } => hit
+        Level::Burst { lasts_s, leaves } => hit
             .with("what the burst leaves", leaves, limit.unit())
-            .with("a full bucket lasts", lasts, "s"),
+            .with("a full bucket lasts", lasts_s, "s"),
         Level::Steady | Level::Baseline => hit,
     }
 }
@@ -280,8 +283,8 @@ fn statement(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>], shar
     };
     let slots = [value, whose, how, name, percent(share * 100.0), saved];
     match limit.level {
-        Level::Burst { lasts, leaves } => {
-            let lasting = time(Nanos((lasts * 1e9) as u64));
+        Level::Burst { lasts_s, leaves } => {
+            let lasting = time(Nanos((lasts_s * 1e9) as u64));
             let left = [lasting, in_unit(leaves, limit.unit())];
             let text = if share < PARTLY {
                 BURST_FOR_A_WHILE

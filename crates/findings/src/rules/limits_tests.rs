@@ -356,7 +356,7 @@ fn machines_of_one_type_each_bind_their_own_targets() {
         targets,
         rate: 593.75,
         busiest: None,
-        waited: 0.9,
+        waited_share: 0.9,
         level: Level::Steady,
         emptied: Vec::new(),
     });
@@ -382,7 +382,7 @@ fn volumes_of_a_fleet_are_named_with_their_hosts() {
         targets,
         rate: 6000.0,
         busiest: None,
-        waited: 0.9,
+        waited_share: 0.9,
         level: Level::Steady,
         emptied: Vec::new(),
     });
