@@ -51,8 +51,10 @@ pub struct OnMachine {
 pub struct Sold<'c> {
     catalog: &'c Catalog,
     kind: Kind,
-    vendor: String,
-    region: String,
+    /// Whose it is.
+    pub vendor: String,
+    /// Whose prices hold.
+    pub region: String,
     host: Option<&'c HostClass>,
     /// The type by whose limits it runs there.
     runs_as: Kind,
@@ -111,21 +113,6 @@ impl Sold<'_> {
     /// `gp3`, `azure/PremiumV2_LRS`.
     pub fn name(&self) -> &str {
         &self.kind.name
-    }
-
-    /// Whose it is.
-    pub fn vendor(&self) -> &str {
-        &self.vendor
-    }
-
-    /// Whose prices hold.
-    pub fn region(&self) -> &str {
-        &self.region
-    }
-
-    /// How operations on it are counted.
-    pub const fn accounting(&self) -> Accounting {
-        self.kind.accounting
     }
 
     /// What a machine grants to it depends on.
