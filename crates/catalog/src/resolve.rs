@@ -543,41 +543,26 @@ pub(crate) fn instance_alone(catalog: &Catalog, offer: &Offer) -> Result<Resolve
     let name = &offer.volume;
     let region = region(catalog, offer)?;
     no_volume_is_described(offer)?;
-    if let Some(machine) = Machine::find(catalog, name) {
-        return Ok(machine_alone(catalog, offer, &region, &machine));
-    }
-    let instance = find_instance(catalog, offer, name)?;
     let mut draft = Draft::of_machine(name);
-    draft.instance = granted(&instance, offer.as_of);
-    let attachments = instance.attachments;
-    draft
-        .bounds
-        .extend(attachments.map(|most| most.bound(name, "attachments")));
-    if draft.instance.is_none() {
-        draft.notes.push(undocumented(name).into());
-    }
-    let attached = Offer {
-        instance: Some(name.clone()),
-        ..offer.clone()
+    let attachments = if let Some(machine) = Machine::find(catalog, name) {
+        draft.bounds = machine.all_limits();
+        machine.attachments()
+    } else {
+        let instance = find_instance(catalog, offer, name)?;
+        draft.instance = granted(&instance, offer.as_of);
+        if draft.instance.is_none() {
+            draft.notes.push(undocumented(name).into());
+        }
+        let attached = Offer {
+            instance: Some(name.clone()),
+            ..offer.clone()
+        };
+        draft.notes.extend(remarks::of_studies(&attached));
+        instance.attachments
     };
-    draft.notes.extend(remarks::of_studies(&attached));
+    let attachments = attachments.map(|most| most.bound(name, "attachments"));
+    draft.bounds.extend(attachments);
     Ok(billed(catalog, offer, &region, draft))
-}
-
-/// A machine of another vendor by itself: all that it grants, group by group.
-fn machine_alone(
-    catalog: &Catalog,
-    offer: &Offer,
-    region: &str,
-    machine: &Machine<'_>,
-) -> Resolved {
-    let mut draft = Draft::of_machine(&machine.name);
-    draft.bounds = machine.all_limits();
-    let attachments = machine.attachments();
-    draft
-        .bounds
-        .extend(attachments.map(|most| most.bound(&machine.name, "attachments")));
-    billed(catalog, offer, region, draft)
 }
 
 /// What describes a volume says nothing of an instance. A profile is one of its own disks.
