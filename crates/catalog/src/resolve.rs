@@ -124,19 +124,6 @@ fn resolve_offer(
     Ok(finished(catalog, offer, &region, draft))
 }
 
-/// A volume as it is on machines of a class, with what it costs, and without the machine.
-pub(crate) fn on_class(
-    catalog: &Catalog,
-    kind: &Kind,
-    offer: &Offer,
-    host: Option<&HostClass>,
-) -> Result<Draft, Refusal> {
-    if !kind.refused.is_empty() && (host.is_some() || kind.has_no_limits()) {
-        return Err(Refusal::new(Part::Volume, kind.refused.clone()));
-    }
-    volumes::volume_at_work(catalog, kind, offer, host)
-}
-
 /// The volumes of a draft, with their limits, their prices, and what they rest on.
 pub(crate) fn finished(catalog: &Catalog, offer: &Offer, region: &str, draft: Draft) -> Resolved {
     let about = remarks::about(offer, &draft.volume.kind);

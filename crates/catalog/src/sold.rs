@@ -12,9 +12,9 @@ use blocklab_units::Bytes;
 use blocklab_workload::Offer;
 
 use crate::embedded::Section;
-use crate::resolve::{finished, on_class};
+use crate::resolve::finished;
 use crate::table::Table;
-use crate::volumes::{HostClass, Kind, Least, Tier, runs_as};
+use crate::volumes::{HostClass, Kind, Least, Tier, on_class, runs_as};
 use crate::{Catalog, Resolved};
 
 /// A region of each of several vendors.
