@@ -139,10 +139,7 @@ impl Catalog {
             is_current: true,
             attachments: machine.row.get("attachments"),
             disks: machine.row.get("disks").zip(own_disk_size(&machine.row)),
-            class: HostClass {
-                family: String::new(),
-                nitro: false,
-            },
+            class: HostClass::default(),
             name: machine.name,
         });
         hosts.collect()

@@ -34,7 +34,7 @@ use kind::ThroughputRule;
 use limits::{Limits, vendor_gib};
 
 /// Machines on which a type of volume is the same.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct HostClass {
     /// The family of an instance type; empty if no type of volume is another one on it.
     pub(crate) family: String,
