@@ -246,7 +246,7 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
         });
         format!("{name} is an instance type: {disks}gp3:1TiB@{name} names a volume on it")
     } else if name.contains('.')
-        && let Some(near) = nearest(name, instances.iter().map(AsRef::as_ref))
+        && let Some(near) = nearest(name, instances.iter().copied())
     {
         // Names of instance types have a dot, and those of volume types have none.
         format!("no volume or instance type {name}; did you mean {near}?")
@@ -275,8 +275,7 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
         // The name of a family alone (`i3`), or with a size that it lacks, is answered with its sizes, the
         // smallest first.
         let types = catalog.instance_types();
-        let names = types.iter().map(AsRef::<str>::as_ref);
-        let mut sizes: Vec<_> = names.clone().collect();
+        let mut sizes = types.clone();
         sizes.retain(|known| family(known) == family(name));
         sizes.sort_by_key(|size| {
             catalog
@@ -284,7 +283,7 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
                 .and_then(|instance| instance.vcpus)
         });
         let hint = match sizes.as_slice() {
-            [] => did_you_mean(name, names, || {
+            [] => did_you_mean(name, types.into_iter(), || {
                 "`blocklab catalog list` shows them".to_owned()
             }),
             sizes => did_you_mean(name, sizes.iter().copied(), || {

@@ -13,7 +13,6 @@ use blocklab_workload::Offer;
 
 use crate::embedded::Section;
 use crate::resolve::finished;
-use crate::table::Table;
 use crate::volumes::{HostClass, Kind, Least, Tier, on_class, runs_as};
 use crate::{Catalog, Resolved};
 
@@ -65,7 +64,7 @@ impl Catalog {
     /// All places of the tables.
     pub fn places(&self) -> Vec<Place> {
         let mut places: Vec<Place> = Vec::new();
-        for row in self.tables(Section::Places).flat_map(Table::rows) {
+        for row in self.rows(Section::Places) {
             let [name, vendor, region, location] =
                 ["place", "vendor", "region", "where"].map(|column| row.text(column).to_owned());
             let region = PlaceRegion {
