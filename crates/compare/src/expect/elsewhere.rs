@@ -92,19 +92,10 @@ pub(super) fn other_volume_type(run: &ExplainedRun<'_>) -> Vec<Finding> {
                  address"
         };
         let slots = [fixed(kind.clone()), number(case.iops), number(expected)];
-        let hit = warning(text, slots).confidence(confidence(recorded));
+        // A rate that matches that of another volume may do so by chance; a record that names it is sure.
+        let hit = warning(text, slots).confidence(Confidence::high_if(recorded));
         Some(with_rates(hit, case, expected))
     })
-}
-
-/// A record that names its volume or instance is sure; a rate that matches another one may do so by
-/// chance.
-const fn confidence(is_recorded: bool) -> Confidence {
-    if is_recorded {
-        Confidence::High
-    } else {
-        Confidence::Medium
-    }
 }
 
 /// The rate is that of a volume of another size, for a type whose limits grow with the size.
@@ -189,7 +180,7 @@ pub(super) fn other_instance_size(run: &ExplainedRun<'_>) -> Vec<Finding> {
             number(expected),
         ];
         let hit = warning(text, slots)
-            .confidence(confidence(recorded))
+            .confidence(Confidence::high_if(recorded))
             .with("delivered", case.iops, "IOPS")
             .with("delivered bytes", mb, "MB/s")
             .with("expected", expected, "IOPS");
