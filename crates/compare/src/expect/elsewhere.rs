@@ -14,30 +14,26 @@ use blocklab_findings::{Confidence, Finding};
 pub(super) fn setting_not_in_effect(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look up what the volume is set to, and whether a change of it is still being \
                   carried out.";
-    run.joined(
-        "setting-not-in-effect",
-        Some(advice),
-        run.because(&Why::DefaultSettings),
-        |case| {
-            let (default, load) = (run.default.as_ref()?, case.load?);
-            let rate = predict(default, load).ok()?.at(case.window.until).clone();
-            let expected = case.expected()?;
-            let hit = warning(
-                "{} IOPS are what the type gives without settings ({}), and {} were to be expected \
-                 with those of the address: the settings are not in effect",
-                [
-                    number(case.iops),
-                    fixed(rate.binding.to_string()),
-                    number(expected),
-                ],
-            );
-            Some(
-                hit.with("delivered", case.iops, "IOPS")
-                    .with("by default", rate.iops, "IOPS")
-                    .with("as provisioned", expected, "IOPS"),
-            )
-        },
-    )
+    let by_default = run.because(&Why::DefaultSettings);
+    run.joined("setting-not-in-effect", Some(advice), by_default, |case| {
+        let (default, load) = (run.default.as_ref()?, case.load?);
+        let rate = predict(default, load).ok()?.at(case.window.until).clone();
+        let expected = case.expected()?;
+        let hit = warning(
+            "{} IOPS are what the type gives without settings ({}), and {} were to be expected \
+             with those of the address: the settings are not in effect",
+            [
+                number(case.iops),
+                fixed(rate.binding.to_string()),
+                number(expected),
+            ],
+        );
+        Some(
+            hit.with("delivered", case.iops, "IOPS")
+                .with("by default", rate.iops, "IOPS")
+                .with("as provisioned", expected, "IOPS"),
+        )
+    })
 }
 
 /// The rate is below the documented one, and the record itself knows the setting that held it back.
