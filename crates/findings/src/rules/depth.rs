@@ -339,16 +339,8 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
                 number(best.slots() as f64),
             ],
         )
-        .confidence(confidence(gain >= PLAIN_GAIN || is_certain));
+        .confidence(Confidence::high_if(gain >= PLAIN_GAIN || is_certain));
     Some(with_figures_of(with_figures_of(hit, case), best))
-}
-
-fn confidence(certain: bool) -> Confidence {
-    if certain {
-        Confidence::High
-    } else {
-        Confidence::Medium
-    }
 }
 
 /// The finding on a case that nothing can be compared with.
@@ -410,7 +402,7 @@ fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
         ],
     )
     .graded(longer)
-    .confidence(confidence(is_certain));
+    .confidence(Confidence::high_if(is_certain));
     let figures = [
         ("in flight", enough.slots() as f64, ""),
         ("IOPS", enough.iops(), "IOPS"),

@@ -266,7 +266,7 @@ fn held_back(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> H
 /// The sentence that these equal limits hold a case back, of which it uses this share.
 fn statement(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>], share: f64) -> Hit {
     let limit = &alike[0];
-    let LimitWords { value, how, name } = LimitWords::new(limit);
+    let [value, how, name] = limit_words(limit);
     let whose = fixed(whose_of(record, alike));
     if limit.is_queue() {
         let places = plural(limit.value() as usize, "operation");
@@ -416,22 +416,13 @@ fn short(path: &str) -> String {
     format!("{host}{}", address.split('@').next().unwrap_or(address))
 }
 
-/// A limit in words.
-struct LimitWords {
-    value: Slot,
-    /// How the value is known.
-    how: Slot,
-    name: Slot,
-}
-
-impl LimitWords {
-    fn new(limit: &UsedLimit<'_>) -> Self {
-        Self {
-            value: in_unit(limit.value(), limit.unit()),
-            how: fixed(limit.limit.origin.how()),
-            name: fixed(limit.limit.name.to_string()),
-        }
-    }
+/// A limit in words: its value, how that is known, and its name.
+fn limit_words(limit: &UsedLimit<'_>) -> [Slot; 3] {
+    [
+        in_unit(limit.value(), limit.unit()),
+        fixed(limit.limit.origin.how()),
+        fixed(limit.limit.name.to_string()),
+    ]
 }
 
 /// Credits that run empty in so small a share of a pass were none: it has one level only.
@@ -537,11 +528,7 @@ pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// The finding about a pass whose credits were used up at its moment `at`.
 fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at: Nanos) -> Hit {
-    let LimitWords {
-        value: left,
-        how,
-        name,
-    } = LimitWords::new(limit);
+    let [left, how, name] = limit_words(limit);
     let before = rate_until(pass, at).map(|iops| iops * units_per_operation(case, limit));
     let times = limit.emptied.len() as f64;
     let which = match case.passes.len() {
@@ -584,11 +571,7 @@ fn units_per_operation(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> f64 {
 
 /// The finding about a pass that began without credits, because earlier ones had used them up.
 fn used_up_before(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement) -> Hit {
-    let LimitWords {
-        value: left,
-        how,
-        name,
-    } = LimitWords::new(limit);
+    let [left, how, name] = limit_words(limit);
     let numbered = case.pass_numbers.iter().zip(&case.pass_iops);
     let mut earlier = numbered.filter(|(number, _)| **number < pass.pass);
     // There is one: `found_empty` gives the later pass of a pair.
@@ -653,7 +636,7 @@ fn is_spoiled(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
 
 /// The finding about passes that were too short to use up what a limiter saves while idle.
 fn saved_up(limit: &UsedLimit<'_>, seconds: f64) -> Hit {
-    let LimitWords { value, how, name } = LimitWords::new(limit);
+    let [value, how, name] = limit_words(limit);
     let share = limit.share();
     warning(
         "the rate is {} of a limit of {}, {} for {}: a limiter saves up about a second of its rate \
