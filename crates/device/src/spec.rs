@@ -209,6 +209,19 @@ impl Accounting {
     /// sequential reads of 4 KiB, four in flight, none merged by the guest (2017).
     pub const MERGED_FROM: Bytes = Bytes(32 << 10);
 
+    /// The bytes that count as one operation at most; `None`: each counts as one, however long it is.
+    pub(crate) const fn unit(self) -> Option<Bytes> {
+        match self {
+            Self::Plain => None,
+            Self::Merged { unit } | Self::Split { unit } | Self::WholeUnits { unit } => Some(unit),
+        }
+    }
+
+    /// Whether operations that continue one another can count as one.
+    pub(crate) const fn merges(self) -> bool {
+        matches!(self, Self::Merged { .. } | Self::WholeUnits { .. })
+    }
+
     /// What an operation of `size` bytes counts as in the mean. `in_order`: each continues the one before
     /// in the same direction.
     pub fn charge(self, size: f64, in_order: bool) -> Charge {
