@@ -470,6 +470,20 @@ fn a_store_that_cannot_be_read_is_not_an_empty_one() {
     lab.refused(["list", "--json"], &["cannot read"]);
 }
 
+/// The story: on a terminal without a cursor, as that of an editor, a run printed nothing until its end.
+#[test]
+fn a_terminal_without_a_cursor_gets_a_line_a_pass() {
+    let run =
+        "blocklab run --rw randread --target null --runtime 10ms --ramp 0s --repeat 2 --no-save";
+    let ran = Lab::new().shell(&format!("TERM=dumb script -qec '{run}' /dev/null"));
+    // The shell's own code where it finds no such program.
+    if ran.code == Some(127) {
+        println!("skipped: there is no `script` here");
+        return;
+    }
+    assert!(ran.out.contains("pass 2/2: "), "{}{}", ran.out, ran.err);
+}
+
 /// The story: a record from a stranger, a job file and a mistyped word carried sequences that set
 /// the title of the terminal, hid text and reversed names, and every command printed them.
 #[test]

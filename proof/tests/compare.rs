@@ -125,13 +125,15 @@ fn one_run_is_no_comparison() {
 }
 
 /// The story: a script meant to hold a new run against an old one and gave `latest` twice. There
-/// was no difference, of course, and a driver that had become slow went out.
+/// was no difference, of course, and a driver that had become slow went out. `report` drew such a page.
 #[test]
 fn a_run_against_itself_is_refused() {
     let lab = Lab::new();
     let one = run(&lab, STUDY, "gp3:1TiB", &[]);
     for second in ["latest", &one] {
-        lab.refused(["compare", "latest", second], &[&one, "more than once"]);
+        for command in ["compare", "report"] {
+            lab.refused([command, "latest", second], &[&one, "more than once"]);
+        }
     }
 }
 

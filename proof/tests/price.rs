@@ -173,4 +173,6 @@ fn a_run_is_priced_by_a_name_with_a_slash() {
     good(lab.blocklab(run.split(' ')));
     assert!(good(lab.blocklab(["price", "nightly/2"])).contains("gp3:1TiB"));
     lab.refused(["price", "azure/P3O"], &["cannot use this address"]);
+    // A run or an address twice was two equal rows.
+    lab.refused(["price", "gp3:1TiB", "gp3:1TiB"], &["more than once"]);
 }

@@ -62,6 +62,19 @@ fn an_imported_trace_is_small_and_the_same() {
     assert!(part["operations"].as_u64() < Some(400), "{part}");
 }
 
+/// The story: `trace import a.trace -o a.trace` wrote over the trace that it read, and ended with 0 and half
+/// of the operations.
+#[test]
+fn a_trace_is_not_imported_into_itself() {
+    let lab = Lab::new();
+    good(lab.blocklab(["trace", "import", &recorded(), "-o", "hour.trace"]));
+    let path = lab.path().join("hour.trace");
+    let before = fs::read(&path).expect("the trace");
+    let words = ["trace", "import", "hour.trace", "-o", "./hour.trace"];
+    lab.refused(words, &["hour.trace would be overwritten while it is read"]);
+    assert!(fs::read(&path).expect("the trace") == before);
+}
+
 /// Cut off in the middle, it gives what it holds, and says so.
 #[test]
 fn a_recording_that_was_cut_off_is_read() {
@@ -106,6 +119,10 @@ fn volumes_are_told_apart_by_what_they_would_have_done() {
     assert_eq!(answers[1]["smallest"]["address"], "gp3:4GiB", "{fit}");
     let shown = good(lab.blocklab(["trace", "fit", &trace, "--on", "st1:125GiB", "--no-search"]));
     assert!(shown.contains("st1:125GiB"), "{shown}");
+    // The story: sentences about what is assumed were lines of 130 columns below wrapped ones.
+    let assumed = shown.lines().filter(|line| line.starts_with("  - "));
+    let widest = assumed.map(|line| line.chars().count()).max();
+    assert!(widest.is_some_and(|widest| widest <= 80), "{shown}");
 }
 
 /// The story: a device on which every operation stalls for ever carried a load, at a p99 of 584 years.
@@ -373,9 +390,10 @@ fn rates_of_cloudwatch_are_answered_by_two_figures() {
         lab.blocklab(["trace", "show", &writes, &balance, "--json"]),
     ));
     assert_eq!(shown["intervals"][5]["iops"], 1000.0, "{shown}");
-    let files = ["trace", "fit", &writes, &balance, "--json", "--on"];
+    let files = ["trace", "fit", &writes, &balance, "--json"].into_iter();
     let volumes = ["gp2:100GiB", "io2:100GiB,iops=1500", "sc1:125GiB"];
-    let fit = json(&good(lab.blocklab(files.into_iter().chain(volumes))));
+    let volumes = volumes.into_iter().flat_map(|volume| ["--on", volume]);
+    let fit = json(&good(lab.blocklab(files.chain(volumes))));
     let answers = fit["answers"].as_array().expect("answers");
     let verdicts: Vec<_> = answers
         .iter()

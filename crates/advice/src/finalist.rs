@@ -46,7 +46,7 @@ pub struct Bound {
     /// The part of the need that it limits.
     #[serde(rename = "of")]
     pub part: Wanted,
-    /// What it allows for ever, in `unit`; `None`: no document gives it.
+    /// What it allows for as long as the need lasts, in `unit`; `None`: no document gives it.
     pub allows: Option<f64>,
     /// What is needed.
     pub needs: f64,

@@ -6,8 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use blocklab_device::{
-    Accounting, Charge, DeviceSpec, Grant, LimitKind, LimitName, Load, Rate, drains, grants,
-    service_quantile,
+    Accounting, Charge, DeviceSpec, Grant, LimitName, Load, Rate, drains, grants, service_quantile,
 };
 use blocklab_units::{Bytes, Nanos, count, did_you_mean, trimmed};
 use blocklab_workload::address::exact;
@@ -78,8 +77,8 @@ pub struct Margin {
     pub wanted: Wanted,
     /// The limit; `None`: the size of the device, its latency, or nothing that is documented.
     pub limit: Option<LimitName>,
-    /// What it allows for ever: operations of the load or bytes a second, bytes, or nanoseconds;
-    /// `None`: no document gives it.
+    /// What it allows for as long as the need lasts: operations of the load or bytes a second, bytes, or
+    /// nanoseconds; `None`: no document gives it.
     pub has: Option<f64>,
     /// What is needed, in the same unit.
     pub needs: f64,
@@ -269,10 +268,9 @@ impl Need {
         let mut found: Vec<Margin> = Vec::new();
         for load in loads {
             for grant in grants(spec, *load).into_iter().flatten() {
-                let (name, iops) = if self.outlasted_by(spec, *load, needs / each, &grant) {
-                    (grant.burst_name, grant.burst_iops)
-                } else {
-                    (grant.name, grant.iops)
+                let (name, iops) = match self.in_burst(spec, *load, needs / each, &grant) {
+                    Some(iops) => (grant.burst_name, iops),
+                    None => (grant.name, grant.iops),
                 };
                 let has = iops * each;
                 let known = found
@@ -287,18 +285,17 @@ impl Need {
         found
     }
 
-    /// Whether the burst bucket of a limit, full at first, lasts as long as the need does.
-    fn outlasted_by(&self, spec: &DeviceSpec, load: Load, iops: f64, grant: &Grant) -> bool {
-        let Some(needed) = self.lasts else {
-            return false;
-        };
-        let is_burst = matches!(grant.name.kind, LimitKind::Baseline { .. });
-        is_burst
-            && drains(spec, load, iops).is_ok_and(|drains| {
-                let mut drains = drains.into_iter();
-                let drain = drains.find(|drain| drain.name == grant.name);
-                drain.is_some_and(|drain| drain.lasts.is_none_or(|lasts| lasts >= needed))
-            })
+    /// Operations a second that the burst bucket of a limit, full at first, allows for as long as the need
+    /// lasts; `None`: there is no bucket, or credits do not count. `iops` is any rate.
+    fn in_burst(&self, spec: &DeviceSpec, load: Load, iops: f64, grant: &Grant) -> Option<f64> {
+        let needed = self.lasts?.as_secs_f64();
+        let drains = drains(spec, load, iops).ok()?;
+        let drain = drains.iter().find(|drain| drain.name == grant.name)?;
+        // A bucket loses in a second what goes beyond its baseline.
+        let share = drain.lasts.map(|lasts| lasts.as_secs_f64() / needed);
+        let saved = share.map(|share| share * (iops.min(grant.burst_iops) - grant.iops));
+        let lasting = saved.map_or(f64::INFINITY, |saved| grant.iops + saved);
+        Some(lasting.min(grant.burst_iops))
     }
 
     /// The tightest margin, if it is not met.
@@ -555,6 +552,7 @@ impl fmt::Display for Need {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blocklab_catalog::{Catalog, resolve};
 
     #[test]
     fn a_need_is_read_as_people_write_it() {
@@ -627,6 +625,39 @@ mod tests {
         };
         assert!(margin(2e9).is_met());
         assert!(!margin(2e9 - 1.0).is_met());
+    }
+
+    /// The story: of a gp2 that was made larger only so that its credits last for an hour, the capacity was
+    /// said to bind, as the rate of the burst had room.
+    #[test]
+    fn credits_that_last_no_longer_than_the_need_bind() {
+        let volume = |gib: u64| {
+            let address = format!("gp2:{gib}GiB").parse().expect("an address");
+            resolve(&address, &Catalog::embedded())
+                .expect("a volume")
+                .spec
+        };
+        let hour = |gib: u64| Need {
+            iops: 2500.0,
+            lasts: Some(Nanos::from_secs(3600)),
+            ..Need::new(Bytes(gib << 30))
+        };
+        // 3 IOPS per GiB, and 5.4 million credits in an hour: 1,002 and 1,500.
+        let margins = hour(300).margins(&volume(334));
+        let name = margins[0].limit.as_ref().map(ToString::to_string);
+        assert_eq!(name.as_deref(), Some("gp2: burst credits (burst)"));
+        assert!((margins[0].has.expect("a rate") - 2502.0).abs() < 0.001);
+        assert!(hour(300).lacks(&volume(333)).is_some());
+        // Never more than the burst, whatever the bucket holds.
+        let short = Need {
+            lasts: Some(Nanos::from_secs(60)),
+            ..hour(300)
+        };
+        let rates = short.rates(&volume(334)).into_iter();
+        assert_eq!(
+            rates.filter_map(|rate| rate.has).reduce(f64::min),
+            Some(3000.0)
+        );
     }
 
     proptest::proptest! {

@@ -214,6 +214,23 @@ mod tests {
         assert_eq!(hdd.found, Err("536 IOPS at most".to_owned()));
     }
 
+    /// The story: nothing of RDS was offered but Aurora and io1, "gp3 allows nothing": limits that depend
+    /// on the database engine were those of none.
+    #[test]
+    fn types_whose_limits_depend_on_an_engine_are_offered_as_of_the_assumed_one() {
+        let catalog = Catalog::embedded();
+        let need = "100GiB,5000iops".parse().expect("a need");
+        let found = offers_side_by_side(&catalog, &need, "rds", "us-east-1", 1..=1, None);
+        let address = |kind: &str| {
+            let one = found.iter().find(|one| one.kind == kind).expect(kind);
+            let fitting = one.found.as_ref().expect(kind);
+            fitting.address.replace(",region=us-east-1", "")
+        };
+        // From 400 GiB on, RDS joins four volumes, which have 12,000 IOPS; below, one has 3,000.
+        assert_eq!(address("rds/gp3"), "rds/gp3:400GiB");
+        assert_eq!(address("rds/gp2"), "rds/gp2:1667GiB");
+    }
+
     /// The story: for 1 GiB with a throughput that no gp3 has, `price` gave "gp3: 64 TiB at most", the
     /// size at which that many operations could be bought.
     #[test]

@@ -225,7 +225,7 @@ pub struct FilterArgs {
     /// Runs that ended so (repeatable)
     #[arg(long, value_enum, value_name = "STATUS", value_delimiter = ',')]
     pub status: Vec<Ended>,
-    /// Runs of this target
+    /// Runs of this target, or of a file in this directory
     #[arg(long, value_name = "PATTERN")]
     pub target: Option<String>,
     /// Runs of this tag, which `blocklab note RUN --tag TAG` gives
@@ -528,6 +528,23 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    /// The story: `trace fit --on gp3:1TiB night.trace` said that the trace was missing, which had been taken
+    /// for another address.
+    #[test]
+    fn a_trace_follows_an_address() {
+        for command in ["show", "fit"] {
+            let words = [
+                "blocklab",
+                "trace",
+                command,
+                "--on",
+                "gp3:1TiB",
+                "night.trace",
+            ];
+            assert!(Cli::try_parse_from(words).is_ok(), "{command}");
+        }
+    }
 
     #[test]
     fn the_definition_is_sound() {

@@ -47,7 +47,8 @@ Formats, detected by the first bytes where that is possible, else named with --i
 iolog (fio, versions 2 and 3), blktrace (binary), blkparse, perf (perf script and tracefs), biosnoop, \
 xperf, cloudphysics (vscsiStats); tables: systor, msr, fiu, alibaba, tencent, blkreplay, and any \
 other with --columns. What is compressed with gzip is unpacked. Tables of rates, for show and fit: \
-iostat, sar -d, sadf -j, aws cloudwatch get-metric-statistics and get-metric-data.";
+iostat, sar -d, sadf -j, aws cloudwatch get-metric-statistics and get-metric-data, and the CSV of a \
+graph in the CloudWatch console.";
 
 /// What is read, and how.
 #[derive(Debug, Clone, Args)]
@@ -179,7 +180,7 @@ pub struct TraceShowArgs {
     #[arg(long)]
     pub no_reuse: bool,
     /// Show what this volume lets pass beside what comes at most in any window (repeatable)
-    #[arg(long, num_args = 1.., value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS")]
     pub on: Vec<String>,
     /// How it is printed
     #[command(flatten)]
@@ -201,7 +202,7 @@ pub struct TraceFitArgs {
     #[arg(required = true, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub files: Vec<PathBuf>,
     /// A volume: its address, or a device file (repeatable)
-    #[arg(long, required = true, num_args = 1.., value_name = "ADDRESS")]
+    #[arg(long, required = true, value_name = "ADDRESS")]
     pub on: Vec<String>,
     /// Longest time that an operation may wait for the limits of a volume that fits
     #[arg(long, value_name = "TIME", default_value = "100ms")]

@@ -285,11 +285,12 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
         return Err(Refusal::new(Part::Key("as-of"), message));
     }
     catalog.instance(name, offer.as_of).ok_or_else(|| {
-        // The name of a family alone (`i3`) is answered with its sizes, the smallest first.
+        // The name of a family alone (`i3`), or with a size that it lacks, is answered with its sizes, the
+        // smallest first.
         let types = catalog.instance_types();
         let names = types.iter().map(AsRef::<str>::as_ref);
         let mut sizes: Vec<_> = names.clone().collect();
-        sizes.retain(|known| family(known) == name);
+        sizes.retain(|known| family(known) == family(name));
         sizes.sort_by_key(|size| {
             catalog
                 .instance(size, None)
@@ -299,7 +300,9 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
             [] => did_you_mean(name, names, || {
                 "`blocklab catalog list` shows them".to_owned()
             }),
-            sizes => format!("{name} comes as {}", sizes.join(", ")),
+            sizes => did_you_mean(name, sizes.iter().copied(), || {
+                format!("{} comes as {}", family(name), sizes.join(", "))
+            }),
         };
         Refusal::new(Part::Instance, format!("no instance type {name}; {hint}"))
     })

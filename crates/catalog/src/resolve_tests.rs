@@ -457,6 +457,11 @@ fn names_are_guessed() {
         "gp3:1TiB@r5d",
         "r5d comes as r5d.large, r5d.xlarge, r5d.2xlarge",
     );
+    // The story: `r5d.medium` was to be an `a1.medium`.
+    refuse(
+        "gp3:1TiB@r5d.medium",
+        "; r5d comes as r5d.large, r5d.xlarge",
+    );
     refuse("gp3:1TiB,iops=6,000", "write the number without it");
     refuse("i3.xlarge:1TiB", "local@i3.xlarge names its own disks");
     // A mistyped instance type was answered with the list of volume types.

@@ -1,6 +1,6 @@
 //! Loads the run that the user names.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use blocklab_console::terminal;
 use blocklab_record::Record;
 use blocklab_store::{Store, Stored};
@@ -24,4 +24,19 @@ fn announced(run: &str, stored: Stored) -> Record {
         ));
     }
     stored.record
+}
+
+/// Refuses to put a run beside itself, which shows no difference whatever happened: a pipeline that compares
+/// `latest` with `latest` would always pass.
+pub fn all_different(names: &[String], records: &[&Record]) -> Result<()> {
+    for (place, record) in records.iter().enumerate() {
+        if records[..place].iter().any(|other| other.id == record.id) {
+            bail!(
+                "{} name the same run {} more than once; comparing a run with itself shows nothing",
+                names.join(" "),
+                record.id
+            );
+        }
+    }
+    Ok(())
 }

@@ -34,8 +34,8 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     if records.len() < 2 {
         bail!("cannot compare a single run: name two or more, a --baseline, or --against-history");
     }
-    all_different(&args.runs, &records)?;
     let all: Vec<&Record> = records.iter().collect();
+    chosen::all_different(&args.runs, &all)?;
     gate::check_cases(&asked, &all)?;
     let comparison = compare_records(&all, baseline, margins(args, &asked));
     let assessments: Vec<Assessment> = all.iter().map(|record| assess(record)).collect();
@@ -43,21 +43,6 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     let gate = judge(&asked, &assessed, &comparison);
     show(args, &assessed, &comparison, gate.as_ref())?;
     gate_args::conclude(&args.gate, all, gate.as_ref(), Over::forced(args.force))
-}
-
-/// Refuses to compare a run with itself, which shows no difference whatever happened: a pipeline that
-/// compares `latest` with `latest` would always pass.
-fn all_different(names: &[String], records: &[Record]) -> Result<()> {
-    for (place, record) in records.iter().enumerate() {
-        if records[..place].iter().any(|other| other.id == record.id) {
-            bail!(
-                "{} name the same run {} more than once; comparing a run with itself shows nothing",
-                names.join(" "),
-                record.id
-            );
-        }
-    }
-    Ok(())
 }
 
 /// The differences that matter: the one of the gate, or `--at-least`. The number of passes that would

@@ -1,6 +1,5 @@
 //! `blocklab emulate`: serves a modelled volume to other programs.
 
-use std::io::IsTerminal;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -363,7 +362,7 @@ impl<'a> Watch<'a> {
             waited: vec![Vec::new(); volumes.len()],
             began,
             next: began + INTERVAL,
-            draws: !args.quiet && !args.json && std::io::stderr().is_terminal(),
+            draws: !args.quiet && !args.json && terminal::size().is_some(),
             drawn: 0,
             output: LastingOutput::default(),
         }

@@ -112,11 +112,9 @@ pub fn is_wanted(store: &Store, run: &Listed, filter: &FilterArgs, now: Timestam
         let pattern = pattern.as_deref();
         pattern.is_none_or(|pattern| fits(pattern, text))
     };
-    let is_on_target = filter.target.is_none()
-        || run
-            .targets
-            .iter()
-            .any(|target| is_like(&filter.target, target));
+    let mut targets = run.targets.iter();
+    let is_on_target = (filter.target.as_deref())
+        .is_none_or(|pattern| targets.any(|target| is_on(pattern, target)));
     let is_late_enough = filter.since.is_none_or(|since| {
         let began = run.started_at.parse::<Timestamp>();
         began.is_ok_and(|began| began >= since.moment(now))
@@ -131,6 +129,14 @@ pub fn is_wanted(store: &Store, run: &Listed, filter: &FilterArgs, now: Timestam
             .tag
             .as_ref()
             .is_none_or(|tag| store.tags(run).contains(tag))
+}
+
+/// Whether a pattern is about a target, or about the directory of it: `run --target /data` measures a
+/// file that it makes there.
+fn is_on(pattern: &str, target: &str) -> bool {
+    let directory = target.rsplit_once('/').map(|(directory, _)| directory);
+    fits(pattern, target)
+        || directory.is_some_and(|directory| fits(pattern.trim_end_matches('/'), directory))
 }
 
 const NAME_OF_VIEW: &str = "Runs";
@@ -369,6 +375,11 @@ RUN                  STARTED (UTC)     STATUS      MOST IOPS  NAME              
             ("--study my*", "my-study: of a volume"),
             ("--target *file.bin", "quick, my-study: of a volume"),
             ("--target /data", ""),
+            // The story: the runs of `run --target DIR` were not found by `--target DIR`.
+            (
+                "--target /data/some/where/far/away/on/this/machine/",
+                "quick, my-study: of a volume",
+            ),
             ("--status unfinished", "my-study: of a volume"),
             ("--status running", ""),
             (

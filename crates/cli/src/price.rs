@@ -38,6 +38,11 @@ pub fn price(args: &PriceArgs, store: &Store) -> Result<()> {
             priced_run(args, store, what, &catalog)?
         });
     }
+    for (place, one) in all.iter().enumerate() {
+        if all[..place].iter().any(|other| other.name == one.name) {
+            bail!("{} is named more than once: name each once", one.name);
+        }
+    }
     if args.bought_as.is_some() && !has_run(&all) {
         bail!("--as says what a run was measured on, and here are addresses alone: leave it out");
     }

@@ -80,6 +80,8 @@ pub fn report(args: &ReportArgs, store: &Store) -> Result<()> {
         let assessment = assess(&record);
         runs.push((record, assessment));
     }
+    let all: Vec<&Record> = runs.iter().map(|(record, _)| record).collect();
+    chosen::all_different(&args.runs, &all)?;
     let path = args.html.clone().unwrap_or_else(|| usual_name(&runs));
     let pairs: Vec<(&Record, &Assessment)> = runs.iter().map(|(r, a)| (r, a)).collect();
     output::write(&path, blocklab_page::runs(&pairs), Over::forced(args.force))?;

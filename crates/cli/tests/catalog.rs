@@ -36,6 +36,8 @@ fn the_sheet_of_a_volume_on_an_instance() {
         "read, write    4 KiB  6,000   23.4  gp3: volume IOPS",
         "read, write   64 KiB  2,000    125  gp3: volume throughput",
         "r5d.xlarge: EBS throughput  593.75  MB/s  30 min  143.75  MB/s  within 24 h",
+        // The story: a bucket of 810,000,000,000 bytes.
+        "  810  GB  ",
         "x 0.096 USD per GiB-month",
         "x 0.348 USD per hour",
         "EC2 user guide",

@@ -1,10 +1,12 @@
 //! In: a file that a command reads to its end. Out: the same bytes, and on a terminal how far it is,
 //! once that takes longer than a second.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use blocklab_units::{Bytes, visible};
+
+use crate::terminal;
 
 /// How long reading goes on before the first line is shown.
 const LONG: Duration = Duration::from_secs(1);
@@ -55,7 +57,7 @@ impl<R> ShownReading<R> {
                 done: 0,
                 total,
             },
-            next: io::stderr().is_terminal().then(|| Instant::now() + LONG),
+            next: terminal::size().is_some().then(|| Instant::now() + LONG),
             is_shown: false,
         }
     }

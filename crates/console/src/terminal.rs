@@ -116,11 +116,13 @@ fn shown(text: &str, colors: bool) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Columns and lines of standard error; `None` if it is no terminal, 0 if the terminal does not report them.
+/// Columns and lines of standard error, 0 if the terminal does not report them; `None` if it is no
+/// terminal, or one on which no line can be drawn again.
 pub fn size() -> Option<(u16, u16)> {
     let size = terminal_size::terminal_size_of(io::stderr());
     let known = size.map_or((0, 0), |(width, height)| (width.0, height.0));
-    io::stderr().is_terminal().then_some(known)
+    let can_redraw = env::var_os("TERM").is_some_and(|term| term != "dumb");
+    (io::stderr().is_terminal() && can_redraw).then_some(known)
 }
 
 /// Most columns that are used, whatever the terminal reports.

@@ -1,6 +1,8 @@
 //! In: the specification of a device. Out: all its limits, by name, value, unit and origin. No device
 //! is made for that.
 
+use blocklab_units::trimmed;
+
 use crate::limit::Owner;
 use crate::{
     Cap, Covers, Credit, DeviceSpec, InstanceSpec, Limit, LimitKind, LimitUnit, Origin, Rate,
@@ -178,7 +180,8 @@ impl DeviceSpec {
         let limits = self.limits();
         for limit in &limits {
             let name = &limit.name;
-            let figure = format!("{} {} {}", name.kind, limit.value, limit.unit);
+            let value = trimmed(limit.value, 6);
+            let figure = format!("{} {value} {}", name.kind, limit.unit);
             figures.push((name.owner(), figure, &limit.origin));
         }
         for (volume, owner) in self.distinct_volumes() {

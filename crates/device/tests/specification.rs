@@ -126,7 +126,7 @@ fn limits_are_listed_once_for_equal_volumes() {
 fn what_is_assumed_says_so() {
     let assumptions = rich().assumptions();
     let expected = [
-        "2 x gp2: read latency 1000 µs, read latency per KiB 2.2 µs/KiB, write latency 1000 µs, \
+        "2 x gp2: read latency 1,000 µs, read latency per KiB 2.2 µs/KiB, write latency 1,000 µs, \
          write latency per KiB 2.2 µs/KiB: 1 ms, because the vendor asks for a queue of 1 \
          per 1,000 IOPS",
         "2 x gp2: scatter of latencies, sigma 0.295: scatter of another type",

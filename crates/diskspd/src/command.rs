@@ -83,21 +83,21 @@ fn is_option(argument: &str) -> bool {
     argument.starts_with('-') && argument.len() > 1
 }
 
-/// `/b4K` as `-b4K`, as on Windows. Paths begin with a slash here, so only a word of its own that
-/// reads as an option is one: `./b4K` and `/b4K/x` are paths. So is `/home`: behind a hyphen,
-/// whatever follows the `h` is ignored, and it would be one.
+/// `/b4K` as `-b4K`, as on Windows. Paths begin with a slash here too, so only a single word that reads
+/// as an option is one: `./b4K` and `/b4K/x` are paths. So is `/home`, although `-home` would be read
+/// as `-h`: an option without a value must be the whole word.
 fn hyphened(argument: &str) -> String {
     let word = argument
         .strip_prefix('/')
         .filter(|word| !word.contains('/'));
     let option = word.map(|word| format!("-{word}"));
-    let read = option.filter(|option| {
+    let option = option.filter(|option| {
         apply(&mut Draft::default(), option).is_ok_and(|row| {
             let takes_value = row.value.form != row.name;
             takes_value || option == row.name
         })
     });
-    read.unwrap_or_else(|| argument.to_owned())
+    option.unwrap_or_else(|| argument.to_owned())
 }
 
 /// Sets the option of an argument in the draft.

@@ -187,9 +187,9 @@ fn read_profile(element: &Element) -> Result<Profile, Mistake> {
     let mut timespans = Vec::new();
     for spans in element.all("TimeSpans") {
         refuse_unknown(spans, &["TimeSpan"])?;
-        for one in spans.all("TimeSpan") {
+        for child in spans.all("TimeSpan") {
             let mut span = TimeSpan::default();
-            read_fields(&mut span, TIME_SPAN, one)?;
+            read_fields(&mut span, TIME_SPAN, child)?;
             check_time_span(&span)?;
             timespans.push(span);
         }
@@ -288,11 +288,11 @@ fn write_affinity(span: &TimeSpan, sheet: &mut Sheet) {
 fn read_targets(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> {
     for targets in element.all("Targets") {
         refuse_unknown(targets, &["Target"])?;
-        for one in targets.all("Target") {
+        for child in targets.all("Target") {
             let mut target = Target::default();
-            read_fields(&mut target, TARGET, one)?;
+            read_fields(&mut target, TARGET, child)?;
             check_target(&target)?;
-            span.random_write_data |= is_fresh(one);
+            span.random_write_data |= is_fresh(child);
             span.targets.push(target);
         }
     }
@@ -566,10 +566,10 @@ fn write_throughput(target: &Target, sheet: &mut Sheet) {
 fn read_threads(target: &mut Target, element: &Element) -> Result<(), Mistake> {
     for list in element.all("ThreadTargets") {
         refuse_unknown(list, &["ThreadTarget"])?;
-        for one in list.all("ThreadTarget") {
-            refuse_unknown(one, &["Thread", "Weight"])?;
-            let thread = one.number("Thread")?;
-            let weight = one.number("Weight")?.unwrap_or(0);
+        for child in list.all("ThreadTarget") {
+            refuse_unknown(child, &["Thread", "Weight"])?;
+            let thread = child.number("Thread")?;
+            let weight = child.number("Weight")?.unwrap_or(0);
             target.threads_of_pool.push((
                 thread.ok_or_else(|| Mistake::new("ThreadTarget", "it has no <Thread>"))?,
                 weight,

@@ -1,7 +1,7 @@
 //! Bytes in memory: pages are given on the first write and freed by a trim.
 //!
 //! ```text
-//!   group 0 ──▶ [ page | - | page | … 256 ]      a volume of a TiB that nobody wrote to has no group
+//!   group 0 ──▶ [ page | - | page | … 256 ]      an empty volume of 1 TiB has no group
 //!   group 7 ──▶ [ - | - | page | …       ]
 //! ```
 

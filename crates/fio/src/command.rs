@@ -351,7 +351,7 @@ fn share_inputs(command: &mut Command) {
     }
 }
 
-/// A client for each that was given; what follows is the last one's.
+/// Adds the clients whose `--client` has just been read; the jobs that follow are those of the last one.
 fn add_clients(command: &mut Command) {
     for host in command.general.clients.iter().skip(command.clients.len()) {
         command.clients.push(Client {

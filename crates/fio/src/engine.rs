@@ -7,6 +7,7 @@ use blocklab_workload::{CallFlags, Engine, Job, Think, UringOptions};
 use super::fault::Fault;
 use super::number::LONGEST;
 use super::options::Options;
+use super::pattern;
 use super::spec::Spec;
 
 /// An engine with options that no other one takes.
@@ -188,6 +189,14 @@ pub(super) fn engine(spec: &Spec, only_parsed: bool) -> Result<Engine, Fault> {
     };
     if let Some(missing) = missing(&spec.options, usual) {
         return Err(Fault::invalid(spec.mistake("ioengine", missing)));
+    }
+    let options = &spec.options;
+    let stores = options.direct || options.fsync > 0 || options.fdatasync > 0;
+    let smallest = pattern::block_sizes(spec)?.smallest().0;
+    // With these options msync(2) is called, which works on whole pages.
+    if usual == Engine::Mmap && stores && !smallest.is_multiple_of(4096) {
+        let wrong = "mmap options dictate a minimum block size of 4096 bytes";
+        return Err(Fault::one_job(UNABLE, spec.mistake("bs", wrong)));
     }
     Ok(own_options(name).map_or(usual, |own| (own.make)(&spec.options)))
 }

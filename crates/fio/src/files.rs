@@ -144,25 +144,28 @@ pub(super) fn working_set(
         .map(|path| (context.size_of)(path).max(made.length(path)));
     let sizes: Vec<Option<u64>> = sizes.collect();
     let existing = (sizes.iter().copied().flatten()).fold(0, u64::saturating_add);
-    let mut offset = offset(spec, number, existing / count)?;
+    let mut offset = offset(spec, number, &sizes)?;
     if spec.options.file_append {
-        let longest = sizes.iter().copied().flatten().max().unwrap_or(0);
-        offset = end_of(spec, offset, longest)?;
+        offset = end_of(spec, offset, common_length(spec, "file_append", &sizes)?)?;
     }
-    if let Some(lengths) = lengths_in_range(spec, number, &paths, &sizes, offset)? {
-        let planned = planned(&spec.options, rw, &paths, &lengths);
+    let room = room_to_fill(&spec.options, &paths, context);
+    let in_range = lengths_in_range(spec, number, &paths, &sizes, offset)?;
+    let is_cut_short = in_range.is_none();
+    let until_full = filled_to_read(spec, rw, count, room)?.map(|length| vec![length; paths.len()]);
+    if let Some(lengths) = in_range.or(until_full) {
+        let mut planned = planned(&spec.options, rw, &paths, &lengths);
+        for file in planned.iter_mut().filter(|_| is_cut_short) {
+            file.layout = Layout::WrittenUntilFull;
+        }
         return Ok(WorkingSet {
-            pass_limit: pass_limit(&spec.options),
+            pass_limit: pass_limit(&spec.options).filter(|_| !is_cut_short),
             space: space_in(&lengths, offset),
             targets: paths,
             offset,
+            is_cut_short,
             planned,
             ..WorkingSet::default()
         });
-    }
-    let room = room_to_fill(&spec.options, &paths, context);
-    if let Some(length) = filled_to_read(spec, rw, count, room)? {
-        return Ok(until_full(&spec.options, rw, paths, length, offset));
     }
     let size = match filled(spec, rw, room)? {
         Some(size) => Some(size),
@@ -191,15 +194,15 @@ pub(super) fn working_set(
     })
 }
 
-/// A part of `size` bytes with the rest of its last block, which a job that goes straight on moves
-/// where its targets are so much longer. `longest`: bytes behind the part's begin.
+/// The bytes that a job moves of a part of `size` bytes: a sequential job of one direction moves its last
+/// block whole, if all targets reach so far: each has `longest` bytes behind the part's begin.
 fn whole_blocks(spec: &Spec, rw: ReadWrite, size: u64, longest: u64) -> Result<u64, Mistake> {
     let sizes = pattern::block_sizes(spec)?;
     let block = pattern::largest_block(&sizes, rw);
-    let goes_straight = !rw.random && rw.gap == 0 && !(rw.reads && rw.writes);
+    let is_sequential = !rw.random && rw.gap == 0 && !(rw.reads && rw.writes);
     let has_one_size = pattern::smallest_block(&sizes, rw) == block;
     let is_whole_file = spec.options.zonemode == "none";
-    let may_go_on = goes_straight && has_one_size && is_whole_file;
+    let may_go_on = is_sequential && has_one_size && is_whole_file;
     if !may_go_on || spec.has_share_of_size || size < block {
         return Ok(size);
     }
@@ -242,65 +245,46 @@ fn up_to_their_end(
         let why = Mistake::here(&spec.at, unsized_words(spec, &paths));
         return Err(Fault::invalid(why));
     }
-    let space = existing.saturating_sub(offset.saturating_mul(paths.len() as u64));
-    if needs_size && space < pattern::block_sizes(spec)?.smallest().0 {
+    if needs_size && sizes.iter().flatten().any(|size| *size < offset) {
+        let wrong = format!("you need to specify valid offset=: a file ends before {offset}");
+        return Err(Fault::one_job(0, spec.mistake("offset", wrong)));
+    }
+    let parts = sizes
+        .iter()
+        .map(|size| size.map(|size| size.saturating_sub(offset)));
+    let mut parts: Vec<Option<u64>> = parts.collect();
+    let space = |parts: &[Option<u64>]| {
+        (parts.iter().flatten()).fold(0_u64, |sum, part| sum.saturating_add(*part))
+    };
+    let whole = space(&parts);
+    if needs_size && whole < pattern::block_sizes(spec)?.smallest().0 {
         let wrong = format!(
-            "blocksize is larger than data set range: of {existing} bytes, {space} lie behind the \
+            "blocksize is larger than data set range: of {existing} bytes, {whole} lie behind the \
              offset {offset}"
         );
         return Err(Fault::one_job(0, spec.mistake("bs", wrong)));
     }
     let block = least_block(spec, rw)?;
-    let holds_block = |size: &Option<u64>| {
-        size.is_none_or(|size| !needs_size || size.saturating_sub(offset) >= block)
-    };
-    if !sizes.iter().any(holds_block) {
-        return Ok(WorkingSet {
-            holds_no_block: true,
-            space,
-            targets: paths,
-            offset,
-            ..WorkingSet::default()
-        });
+    let holds_block = |part: &Option<u64>| part.is_none_or(|part| !needs_size || part >= block);
+    let holds_no_block = !parts.iter().any(holds_block);
+    if !holds_no_block {
+        let mut held = parts.iter().map(holds_block);
+        paths.retain(|_| held.next().unwrap_or(true));
+        parts.retain(holds_block);
     }
-    let mut held = sizes.iter().map(holds_block);
-    paths.retain(|_| held.next().unwrap_or(true));
-    let held = sizes.iter().filter(|size| holds_block(size));
-    let existing = (held.copied().flatten()).fold(0, u64::saturating_add);
     Ok(WorkingSet {
-        space: existing.saturating_sub(offset.saturating_mul(paths.len() as u64)),
+        space: space(&parts),
         targets: paths,
         offset,
+        holds_no_block,
         ..WorkingSet::default()
     })
 }
 
-/// The files of a job that reads what fills their file system: each gets at most `length` bytes.
-fn until_full(
-    options: &Options,
-    rw: ReadWrite,
-    paths: Vec<String>,
-    length: u64,
-    offset: u64,
-) -> WorkingSet {
-    let mut planned = planned(options, rw, &paths, &vec![length; paths.len()]);
-    for file in &mut planned {
-        file.layout = Layout::WrittenUntilFull;
-    }
-    WorkingSet {
-        space: (length.saturating_sub(offset)).saturating_mul(paths.len() as u64),
-        targets: paths,
-        offset,
-        is_cut_short: true,
-        planned,
-        ..WorkingSet::default()
-    }
-}
-
-/// Bytes of all files of these lengths behind an offset, which each of them is beyond.
+/// Bytes of all files of these lengths behind an offset.
 fn space_in(lengths: &[u64], offset: u64) -> u64 {
     lengths.iter().fold(0, |space: u64, length| {
-        space.saturating_add(length - offset)
+        space.saturating_add(length.saturating_sub(offset))
     })
 }
 
@@ -433,7 +417,7 @@ fn size_of_each(
         Some(Share::Percent(percent)) => {
             if percent > 100.0 {
                 let wrong = format!("{percent}% is more than there is");
-                return Err(spec.mistake("size", wrong).into());
+                return Err(Fault::invalid(spec.mistake("size", wrong)));
             }
             let whole = existing / count;
             let part = percentage_of(spec, whole, percent)?;
@@ -475,18 +459,17 @@ fn end_of(spec: &Spec, offset: u64, len: u64) -> Result<u64, Fault> {
     Err(Fault::invalid(spec.mistake(option, wrong)))
 }
 
-/// Where the part of clone `number` begins in files of `size` bytes. A share of them is rounded up to
+/// Where the part of clone `number` begins in files of these sizes. A share of them is rounded up to
 /// `offset_align`, or to the smallest block.
-fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Fault> {
+fn offset(spec: &Spec, number: u32, sizes: &[Option<u64>]) -> Result<u64, Fault> {
     let options = &spec.options;
-    let (first, step) = (
-        options.offset.bytes_of(size),
-        options.offset_increment.bytes_of(size),
-    );
-    let offset = end_of(spec, first, step.saturating_mul(number.into()))?;
-    if let (Share::Bytes(_), Share::Bytes(_)) = (options.offset, options.offset_increment) {
-        return Ok(offset);
+    let shares = [options.offset, options.offset_increment];
+    if let [Share::Bytes(first), Share::Bytes(step)] = shares {
+        return end_of(spec, first, step.saturating_mul(number.into()));
     }
+    let size = common_length(spec, "offset", sizes)?;
+    let [first, step] = shares.map(|share| share.bytes_of(size));
+    let offset = end_of(spec, first, step.saturating_mul(number.into()))?;
     let align = match nonzero(options.offset_align) {
         Some(align) => align,
         None => pattern::block_sizes(spec)?.smallest().0.max(1),
@@ -495,6 +478,17 @@ fn offset(spec: &Spec, number: u32, size: u64) -> Result<u64, Fault> {
         .checked_next_multiple_of(align)
         .unwrap_or(offset)
         .min(LARGEST_OFFSET))
+}
+
+/// The length of all these files. Where they have several, what the option means is another place in
+/// each of them, and a job has one.
+fn common_length(spec: &Spec, option: &str, sizes: &[Option<u64>]) -> Result<u64, Fault> {
+    if sizes.windows(2).any(|pair| pair[0] != pair[1]) {
+        let wrong = "it is another place in each of these files, which are not equally long: a \
+                     job for each would work";
+        return Err(Fault::invalid(spec.mistake(option, wrong)));
+    }
+    Ok(sizes.first().copied().flatten().unwrap_or(0))
 }
 
 /// The files that must be made: all but models and devices.

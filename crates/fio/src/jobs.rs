@@ -257,8 +257,8 @@ fn keep_first_files(spec: &mut Spec) {
     }
 }
 
-/// What two values of an option mean together. fio keeps a share beside bytes that follow it: an
-/// `offset` remains that share, and a `size` is that share of the bytes.
+/// What two values of an option mean together. In fio a share outlives bytes that are
+/// given after it: an `offset` remains that share, and a `size` is that share of the bytes.
 fn joined(option: &str, new: Value, old: &Value) -> Value {
     match (option, &new, old) {
         ("size", Value::Share(Share::Bytes(bytes)), Value::Share(old @ Share::Percent(_))) => {

@@ -403,7 +403,7 @@ fn zone_window(
     let (range, skip) = (range + over, skip - over);
     if range < block {
         let wrong = format!("a zone of {range} bytes holds no block of {block}");
-        return Err(spec.mistake("zonesize", wrong).into());
+        return Err(Fault::invalid(spec.mistake("zonesize", wrong)));
     }
     Ok(Some(MovingWindow {
         bytes: Bytes(options.zonesize),
@@ -681,7 +681,7 @@ mod tests {
     }
 
     /// Of `cpus_allowed` and `cpumask` the first always held, wherever it stood, and no `disable_clat`
-    /// held against a `gtod_reduce` before it.
+    /// prevailed over a `gtod_reduce` before it.
     #[test]
     fn of_options_that_set_the_same_the_last_holds() {
         let pin = |options: &str| job(options).unwrap().pin;

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// What came of the wish to have a device exclusively.
+/// The outcome of an attempt to open a device exclusively.
 #[derive(Debug)]
 pub(crate) enum Claim {
     /// We have it as long as this file is open. Plain opens by our own threads still succeed.
@@ -54,8 +54,8 @@ fn has_record_lock(file: &File) -> bool {
     lock.l_type = libc::F_WRLCK as libc::c_short;
     lock.l_whence = libc::SEEK_SET as libc::c_short;
     // SAFETY: the descriptor is open, and the kernel writes into the structure only.
-    let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
-    asked == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
+    result == 0 && lock.l_type != libc::F_UNLCK as libc::c_short
 }
 
 /// Opened for reading, which never touches the medium, or for writing where only that is allowed.

@@ -22,7 +22,7 @@ const STATUS: u32 = 0x4c05;
 struct LoopInfo {
     device: u64,
     inode: u64,
-    /// Offset, limit, flags, names and keys, which sysfs has or nobody uses any more.
+    /// Offset, limit, flags, names and keys, which sysfs has, or which are out of use.
     _rest: [u64; 27],
 }
 

@@ -9,7 +9,7 @@ mod remains;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsString;
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, TryLockError};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,8 @@ enum Known {
 ///
 /// What a path leads to when it is opened first is what it means until the end: it is kept open, or,
 /// with many files, known again by device and inode. A block device that may be written to is claimed
-/// exclusively, so that another run or `mkfs` is refused as long as the guard lives.
+/// exclusively, so that another run or `mkfs` is refused as long as the guard lives; a regular file is
+/// locked, unless a job file names it, as other tools let several of their runs share a file.
 #[derive(Debug, Default)]
 pub struct Guard {
     /// The names of what the user lets be overwritten.
@@ -62,6 +63,8 @@ pub struct Guard {
     remains: Remains,
     /// Our exclusive claims, by kernel name.
     claims: RefCell<BTreeMap<String, File>>,
+    /// Our locks of regular files.
+    locks: RefCell<BTreeMap<FileId, File>>,
 }
 
 impl Guard {
@@ -241,7 +244,7 @@ impl Guard {
             let cause = Cause::Unreachable(format!("there is no block device {number}"));
             return Err(refused(path, cause));
         };
-        // First the claim, then the look: nobody can put anything there in between.
+        // First the claim, then the look: no program can put anything there in between.
         let claimed = self.claim(&machine, node, handle);
         let found = handle.resolved();
         let others = match &claimed {
@@ -313,7 +316,8 @@ impl Guard {
             causes.push(Cause::Kernels(mount.kind.clone()));
         }
         causes.extend(file_uses(&machine, id));
-        causes.extend(ours::is_locked(handle).then_some(Cause::Locked));
+        let is_ours = self.locks.borrow().contains_key(&id);
+        causes.extend((!is_ours && ours::is_locked(handle)).then_some(Cause::Locked));
         // What was permitted before may hold what this run has written since.
         if self.remains.has(path) || ours::is_ours(handle, metadata) {
             self.remains.allow(Allowed::file(handle), false)
@@ -321,14 +325,33 @@ impl Guard {
             causes.extend(ours::content(handle, metadata))
         }
         let mut names = self.names.iter();
+        let is_of_job_file =
+            self.files.borrow().contains(&id) || self.paths.borrow().contains(path.as_os_str());
         let group = Named {
             name: handle.resolved().display().to_string(),
-            given_up: self.files.borrow().contains(&id)
-                || self.paths.borrow().contains(path.as_os_str())
-                || names.any(|name| file_id(Path::new(name)) == Some(id)),
+            given_up: is_of_job_file || names.any(|name| file_id(Path::new(name)) == Some(id)),
             reasons: causes.into_iter().map(|cause| about(path, cause)).collect(),
         };
-        decide(path, std::iter::once(group))
+        let permission = decide(path, std::iter::once(group))?;
+        // The hosts of a fleet may share a file, too.
+        if !is_of_job_file && !is_ours && self.host.is_none() {
+            self.lock(handle)?;
+        }
+        Ok(permission)
+    }
+
+    /// Keeps other runs from a regular file, if its file system has locks.
+    fn lock(&self, handle: &Handle) -> Result<(), Refusal> {
+        let mut locks = self.locks.borrow_mut();
+        let Some(file) = ours::read(handle).ok().filter(|_| locks.len() < HELD) else {
+            return Ok(());
+        };
+        match file.try_lock() {
+            Ok(()) => locks.insert(handle.identity(), file),
+            Err(TryLockError::Error(_)) => None,
+            Err(TryLockError::WouldBlock) => return Err(refused(handle.path(), Cause::Locked)),
+        };
+        Ok(())
     }
 
     /// A path at which nothing is: whether a file may be made there.

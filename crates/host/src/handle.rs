@@ -1,5 +1,5 @@
 //! A path that is resolved once. Every later look and use goes through the descriptor, so that
-//! nobody can exchange what lies at the path in between.
+//! what lies at the path cannot be exchanged in between.
 
 use std::ffi::OsString;
 use std::fs::{self, File, FileType, Metadata, OpenOptions};

@@ -49,7 +49,8 @@ pub enum Cause {
     Claimed(Vec<String>),
     /// Another program holds a lock on it.
     #[error(
-        "is locked by another program, which uses it (QEMU and `blocklab emulate --backing` do)"
+        "is locked by another program, which uses it (QEMU, `blocklab emulate --backing` and another run \
+         do)"
     )]
     Locked,
     /// Divided, into these.
@@ -143,8 +144,9 @@ impl Cause {
 }
 
 impl Reason {
-    /// What would end the use in this reason; `None` for a reason that is no use.
-    pub(crate) fn how_it_ends(&self) -> Option<String> {
+    /// What ends the use that is this reason, as a command where there is one; `None` for a reason that is
+    /// no use.
+    pub(crate) fn how_to_free(&self) -> Option<String> {
         match &self.cause {
             Cause::Mounted { points, .. } => points
                 .first()
@@ -209,7 +211,7 @@ mod tests {
     fn a_command_that_frees_a_path_with_a_blank_can_be_typed() {
         let ends = |cause| {
             let subject = PathBuf::from("/srv/swap file");
-            Reason { subject, cause }.how_it_ends()
+            Reason { subject, cause }.how_to_free()
         };
         let mounted = Cause::Mounted {
             kind: "ext4".into(),

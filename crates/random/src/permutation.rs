@@ -26,7 +26,7 @@ pub struct Permutation {
     counter: u64,
 }
 
-/// The multipliers of splitmix64, whose bits are as good as random. Odd ones have an inverse modulo 2^k.
+/// The multipliers of splitmix64, whose bits look random. Odd ones have an inverse modulo 2^k.
 const ODD: [u64; 3] = [
     0x9e37_79b9_7f4a_7c15,
     0xbf58_476d_1ce4_e5b9,

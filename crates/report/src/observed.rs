@@ -132,7 +132,10 @@ pub fn credits(balance: &CreditBalance) -> String {
         unit,
     } = balance;
     let amount = amount_left(*left, unit.text());
-    let percent = significant(left / capacity * 100.0, 3);
+    let percent = match left / capacity * 100.0 {
+        few if few > 0.0 && few < 0.1 => "<0.1".to_owned(),
+        share => significant(share, 3),
+    };
     format!("{name} {amount} ({percent} %)")
 }
 
@@ -243,6 +246,8 @@ mod tests {
         assert_eq!(credits(&bytes), "gp2: burst credits 1.5 GiB (50 %)");
         assert!(credits(&operations(5.4e6)).ends_with("5,400,000 operations (100 %)"));
         assert!(credits(&operations(0.0)).ends_with("0 operations (0 %)"));
+        // The story: a drained bucket had "0 operations (0.000000165 %) left".
+        assert!(credits(&operations(13.0)).ends_with("13 operations (<0.1 %)"));
         // The story: the live page said "EBS throughput: 809,999,991,821 left", of bytes.
         assert_eq!(amount_left(810e9, "bytes"), "754 GiB");
         assert_eq!(

@@ -7,7 +7,7 @@
 //! No step stops the ones behind it: a run that cannot be stored has been printed by then, and a
 //! result that cannot be printed is stored all the same.
 
-use std::path::{self, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use blocklab_compare::gate::{Asked, Gate};
@@ -21,7 +21,7 @@ use blocklab_store::Store;
 
 use crate::gate;
 use crate::keeping::{self, Keeping};
-use crate::output::{self, Over};
+use crate::output::{self, Over, is_same_file};
 
 /// The format of a result on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,15 +221,6 @@ fn print(
         }
     };
     terminal::print_styled(text)
-}
-
-/// Whether two paths name one file, or will once it is written: `x.html` and `./x.html`.
-fn is_same_file(one: &Path, other: &Path) -> bool {
-    let [one, other] = [one, other].map(|path| {
-        let there = path.canonicalize();
-        there.or_else(|_| path::absolute(path)).ok()
-    });
-    one == other
 }
 
 /// The lines after the result: the file of the page, and the command that shows the result again.

@@ -155,6 +155,15 @@ pub fn try_out(path: &Path, over: Over) -> Result<()> {
     tried.with_context(|| format!("cannot write {}", path.display()))
 }
 
+/// Whether two paths name one file, or will once it is written: `x.html` and `./x.html`.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let [one, other] = [one, other].map(|path| {
+        let there = path.canonicalize();
+        there.or_else(|_| std::path::absolute(path)).ok()
+    });
+    one == other
+}
+
 fn is_pipe(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo())
 }

@@ -54,7 +54,7 @@ pub(crate) fn written(plan: &Plan) -> Written {
             let Some(bytes) = amount(job) else {
                 continue;
             };
-            // What is written besides the measured time is not part of the amount.
+            // What is written outside the measured time is not part of the amount.
             let unmeasured = job.ramp.saturating_add(job.cool_down);
             let more = at_rate(job, unmeasured).unwrap_or_default();
             all.bytes = plus(all.bytes, times(plus(bytes, more), rounds));

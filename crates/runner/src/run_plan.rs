@@ -33,7 +33,7 @@ pub(crate) fn run_parts(
             break;
         }
         if parallel {
-            // All are simulated, so the guard has nothing to be told of.
+            // All are simulated, so there is nothing to report to the guard.
             parallel::step(&mut runs, step, observer)?;
             continue;
         }

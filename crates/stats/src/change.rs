@@ -59,7 +59,7 @@ pub struct Suspicion {
 ///
 /// A stretch is divided where the energy of its ranks is largest, as long as the rank test gives
 /// less than 0.01. Each place then goes to the near one that chance explains least, and the
-/// weakest is given up, so that the levels beside it become one, until chance explains none of
+/// weakest is given up, so that the levels on its two sides become one, until chance explains none of
 /// them and all medians differ by 2 % or more (Hunter's two passes, which see two changes near
 /// each other). Ranks, because a wild value draws the place to itself otherwise. A level has
 /// three values at least.

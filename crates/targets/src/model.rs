@@ -21,7 +21,7 @@ pub struct Model {
     shared: Arc<Mutex<Shared>>,
 }
 
-/// A device, and when it was last asked.
+/// A device, and when the last operation came to it.
 pub struct Shared {
     pub device: Device,
     /// The last arrival: none may be earlier.

@@ -290,8 +290,8 @@ fn fill(
     if matches!(made, Ok(true)) {
         mark(handle);
     } else if !is_new {
-        // The file existed before, so it stays, empty as it was. The error of filling is reported
-        // below; that this fails, too, would tell nothing new.
+        // The file existed before, so it stays, but empty: half filled, it would be taken for whole by
+        // the next run. The error of filling is reported below; that of this call adds nothing.
         let _ = handle.file().set_len(0);
     } else if handle.is_at(path) {
         // A half-filled new file would be taken for a whole one by the next run.

@@ -400,7 +400,7 @@ fn place(column: &Column, titles: &[String]) -> Result<usize, String> {
 
 /// Finds begin and end of each value of a line, without the blanks and the quotes around it. A separator
 /// within quotes belongs to the value.
-fn split(line: &[u8], separator: Separator, fields: &mut Vec<(u32, u32)>) {
+pub(crate) fn split(line: &[u8], separator: Separator, fields: &mut Vec<(u32, u32)>) {
     fields.clear();
     match separator {
         Separator::Blanks => {

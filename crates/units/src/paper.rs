@@ -186,7 +186,7 @@ fn is_in_unit(quantity: &str, unit: &str) -> bool {
 
 /// Without the punctuation behind a unit.
 fn without_mark(word: &str) -> &str {
-    word.trim_end_matches([',', '.', ';', ')'])
+    word.trim_end_matches([',', '.', ';', ':', ')'])
 }
 
 /// Width of a text in columns: every character that we print takes one.
@@ -212,6 +212,11 @@ mod tests {
         assert_eq!(
             style.wrap("a full bucket lasts 4 h 17 min, then 300 IOPS", 6),
             ["a full bucket lasts", "4 h 17 min, then", "300 IOPS"]
+        );
+        // The story: "buckets full, 60.0 / s: carried".
+        assert_eq!(
+            style.wrap("with its buckets full, 60.0 s: carried", 0),
+            ["with its buckets full,", "60.0 s: carried"]
         );
         for (line, cut) in [
             ("one two three four, five six", "one two three four …"),

@@ -13,18 +13,18 @@ const THREADS: u32 = 8;
 
 /// Operations in flight of a workload whose storage definitions are concatenated into one device;
 /// `None` for any other workload.
-pub fn concatenated_threads(file: &ParameterFile, run: &Run, one: &Use) -> Option<u32> {
-    let is_concatenated = file.general.concatenate && one.sds.len() > 1;
-    is_concatenated.then(|| run.threads.or(one.wd.threads).unwrap_or(THREADS))
+pub fn concatenated_threads(file: &ParameterFile, run: &Run, workload: &Use) -> Option<u32> {
+    let is_concatenated = file.general.concatenate && workload.sds.len() > 1;
+    is_concatenated.then(|| run.threads.or(workload.wd.threads).unwrap_or(THREADS))
 }
 
 /// What does not depend on where one storage definition ends and the next begins can be run.
 ///
 /// # Errors
 /// What does depend on it.
-pub(super) fn check(file: &ParameterFile, validates: bool, one: &Use) -> Result<(), Mistake> {
-    let wd = &one.wd;
-    let sds: Vec<&Sd> = one.sds.iter().map(|index| &file.sds[*index]).collect();
+pub(super) fn check(file: &ParameterFile, validates: bool, workload: &Use) -> Result<(), Mistake> {
+    let wd = &workload.wd;
+    let sds: Vec<&Sd> = workload.sds.iter().map(|index| &file.sds[*index]).collect();
     let flags = sds.first().map(|sd| sd.openflags);
     let refused = [
         (wd.seek != Seek::Percent(100.0), "any seekpct= but 100"),

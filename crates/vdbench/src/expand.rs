@@ -149,7 +149,7 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
         "distribution=variable takes turns through a list of rates, each with its seconds: \
          iorate=(100,10,500,2)",
     )?;
-    let mut wds = uses.iter().map(|one| &one.wd);
+    let mut wds = uses.iter().map(|workload| &workload.wd);
     let controlled =
         has_rate || wds.any(|wd| wd.skew != 0.0 || wd.iorate != 0.0 || wd.priority.is_some());
     let lengths = loops.iter().map(|(_, values)| values.len());
@@ -159,7 +159,10 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
     for set in (0..sets).map(|index| loop_values(&loops, sets, index)) {
         let run = Run {
             name: rd.name.clone(),
-            uses: uses.iter().map(|one| overridden(one, &set)).collect(),
+            uses: uses
+                .iter()
+                .map(|workload| overridden(workload, &set))
+                .collect(),
             threads: set
                 .value(LoopKind::Threads)
                 .map(|value| (value as u32).max(1)),
@@ -187,8 +190,8 @@ fn expand(rd: &Rd, all: &Definitions<'_>, runs: &mut Vec<Run>) -> Result<(), Mis
     Ok(())
 }
 
-/// The rates that take turns, from a list in which its seconds come after each; empty where the list
-/// is another one.
+/// The rates that take turns, from a list of pairs, a rate and its seconds; empty where the list does not
+/// consist of such pairs.
 fn pairs(rates: &[f64]) -> Vec<Burst> {
     let (pairs, rest) = rates.as_chunks::<2>();
     // A percentage is below 0, and the seconds of a maximum cannot be one.
@@ -218,9 +221,9 @@ fn loop_values(loops: &[(LoopKind, Vec<f64>)], sets: usize, index: usize) -> Loo
 }
 
 /// A workload with the values that a run's loops give its own keywords.
-fn overridden(one: &Use, loops: &Loops) -> Use {
-    let mut one = one.clone();
-    let wd = &mut one.wd;
+fn overridden(workload: &Use, loops: &Loops) -> Use {
+    let mut workload = workload.clone();
+    let wd = &mut workload.wd;
     for (kind, value) in &loops.0 {
         match kind {
             LoopKind::Xfersize => wd.xfersize = Xfersize::Fixed(*value as u64),
@@ -235,7 +238,7 @@ fn overridden(one: &Use, loops: &Loops) -> Use {
             LoopKind::Threads | LoopKind::Comp | LoopKind::Iorate => {}
         }
     }
-    one
+    workload
 }
 
 /// The workloads of a run definition, each with its storage.
@@ -327,15 +330,15 @@ fn find_storage(
 
 /// Workloads without a skew share what the others leave; together they are the whole.
 fn check_shares(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
-    let mut wds = uses.iter().map(|one| &one.wd);
+    let mut wds = uses.iter().map(|workload| &workload.wd);
     if let Some(both) = wds.find(|wd| wd.skew != 0.0 && wd.iorate != 0.0) {
         let name = &both.name;
         return Err(rd.error(format_args!(
             "wd={name} has both skew= and iorate=; one of them would work"
         )));
     }
-    let sharing = uses.iter().filter(|one| one.wd.iorate == 0.0);
-    let skews: Vec<f64> = sharing.map(|one| one.wd.skew).collect();
+    let sharing = uses.iter().filter(|workload| workload.wd.iorate == 0.0);
+    let skews: Vec<f64> = sharing.map(|workload| workload.wd.skew).collect();
     let requested: f64 = skews.iter().sum();
     let is_open = skews.contains(&0.0);
     let is_whole = (is_open && requested < 99.9999) || (requested - 100.0).abs() < 1e-4;
@@ -346,7 +349,7 @@ fn check_shares(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
 /// With a rate or a priority of its own in one workload, each has a priority, those with a rate
 /// the better ones.
 fn check_priorities(rd: &Rd, uses: &[Use]) -> Result<(), Mistake> {
-    let wds: Vec<&Wd> = uses.iter().map(|one| &one.wd).collect();
+    let wds: Vec<&Wd> = uses.iter().map(|workload| &workload.wd).collect();
     let (with_rate, without): (Vec<&Wd>, Vec<&Wd>) =
         wds.iter().copied().partition(|wd| wd.iorate != 0.0);
     if with_rate.is_empty() && wds.iter().all(|wd| wd.priority.is_none()) {

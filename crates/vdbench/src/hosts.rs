@@ -33,7 +33,9 @@ impl ParameterFile {
     /// Whether a host uses a storage definition in any run.
     pub fn is_used_by(&self, host: usize, sd: usize) -> bool {
         let mut uses = self.runs.iter().flat_map(|run| &run.uses);
-        uses.any(|one| one.sds.contains(&sd) && self.hosts_of(&one.wd, sd).contains(&host))
+        uses.any(|workload| {
+            workload.sds.contains(&sd) && self.hosts_of(&workload.wd, sd).contains(&host)
+        })
     }
 
     /// Refuses what cannot run on several hosts.
@@ -71,10 +73,11 @@ impl ParameterFile {
             }
             for (host, defined) in self.hosts.iter().enumerate() {
                 let mut uses = run.uses.iter();
-                let works = uses.any(|one| {
-                    one.sds
+                let works = uses.any(|workload| {
+                    workload
+                        .sds
                         .iter()
-                        .any(|sd| self.hosts_of(&one.wd, *sd).contains(&host))
+                        .any(|sd| self.hosts_of(&workload.wd, *sd).contains(&host))
                 });
                 if !works {
                     return Err(mistake(&format!(

@@ -103,7 +103,7 @@ fn strided(wd: &Wd, (min, max): (u64, u64), notes: &mut Notes) -> Option<(Patter
     let sizes = sizes(&wd.xfersize, &mut Notes::new()).read;
     let unit = sizes.smallest().0.max(SECTOR);
     let block = (mean(&sizes) as u64).next_multiple_of(unit);
-    // In Vdbench, a seek skips the shortest stride and up to so many blocks.
+    // In Vdbench, a seek skips the shortest stride and a random number of blocks, this one at most.
     let blocks = ((max - min) / block).saturating_sub(1);
     let between_seeks = ((block as f64 * 100.0 / percent) as u64).next_multiple_of(unit);
     // In whole sectors, as O_DIRECT needs them.
@@ -208,8 +208,8 @@ fn pattern(wd: &Wd, len: u64, notes: &mut Notes) -> Pattern {
 
 /// The zones of a hot band of `len` bytes, the hottest first.
 fn hot_band(len: u64) -> Vec<Zone> {
-    // In Vdbench, the operations that the curve puts beyond the band go on at its beginning. There are
-    // so many zones beyond it that they meet all of the band alike.
+    // In Vdbench, the operations that the curve puts beyond the band wrap around to its beginning, as
+    // often as it takes: they are spread over the whole band evenly.
     let beyond = 1.0 - share_of_first(len);
     let mut zones = Vec::new();
     let mut begin = 0;

@@ -233,28 +233,28 @@ impl Planner<'_> {
         let mut jobs = Vec::new();
         let mut planned_jobs = Vec::new();
         let skews = skews(run);
-        for (one, skew) in run.uses.iter().zip(skews) {
-            if one.wd.iorate == 0.0 && skew < LEAST_SKEW {
+        for (workload, skew) in run.uses.iter().zip(skews) {
+            if workload.wd.iorate == 0.0 && skew < LEAST_SKEW {
                 self.note(
-                    format!("skew of wd={}", one.wd.name),
+                    format!("skew of wd={}", workload.wd.name),
                     "those of the others add up to 100 and leave nothing for it",
                 );
             }
             let jobs_before = jobs.len();
-            let shared_threads = concat::concatenated_threads(self.file, run, one);
+            let shared_threads = concat::concatenated_threads(self.file, run, workload);
             if shared_threads.is_some() {
-                concat::check(self.file, self.inputs.validation.validate, one)?;
+                concat::check(self.file, self.inputs.validation.validate, workload)?;
             }
-            for sd in &one.sds {
-                for host in self.file.hosts_of(&one.wd, *sd) {
-                    for job in self.jobs(run, one, *sd)? {
+            for sd in &workload.sds {
+                for host in self.file.hosts_of(&workload.wd, *sd) {
+                    for job in self.jobs(run, workload, *sd)? {
                         jobs.push(job);
                         planned_jobs.push(PlannedJob {
-                            wd: one.wd.name.clone(),
+                            wd: workload.wd.name.clone(),
                             sd: *sd,
                             host,
                             skew,
-                            fixed: (one.wd.iorate > 0.0).then_some(one.wd.iorate),
+                            fixed: (workload.wd.iorate > 0.0).then_some(workload.wd.iorate),
                         });
                     }
                 }
@@ -298,8 +298,8 @@ impl Planner<'_> {
     }
 
     /// A workload on one storage definition: one job, or one for each stream.
-    fn jobs(&mut self, run: &Run, one: &Use, sd: usize) -> Result<Vec<Job>, Mistake> {
-        let (wd, size) = (&one.wd, self.inputs.sizes[sd]);
+    fn jobs(&mut self, run: &Run, workload: &Use, sd: usize) -> Result<Vec<Job>, Mistake> {
+        let (wd, size) = (&workload.wd, self.inputs.sizes[sd]);
         let definition = &self.file.sds[sd];
         // The run's flags go before the workload's, and those before the storage's.
         let own = run.options.openflags.or(wd.openflags);
@@ -315,7 +315,7 @@ impl Planner<'_> {
         let threads = run.threads.unwrap_or(definition.threads);
         let mut notes = Notes::new();
         let sizes = sizes(&wd.xfersize, &mut notes);
-        let placement = place(one, definition, size, threads, &mut notes)?;
+        let placement = place(workload, definition, size, threads, &mut notes)?;
         // That of the workload is cut to a whole one where it is read, as in the original.
         if wd.rdpct.fract() != 0.0 {
             notes.push(("forrdpct", ROUNDED));
@@ -389,14 +389,14 @@ fn times(options: &RunOptions) -> (Nanos, Option<Nanos>) {
 
 /// Shares of the workloads in per cent; those without one share what is left.
 fn skews(run: &Run) -> Vec<f64> {
-    let sharing = run.uses.iter().filter(|one| one.wd.iorate == 0.0);
-    let skews: Vec<f64> = sharing.map(|one| one.wd.skew).collect();
+    let sharing = run.uses.iter().filter(|workload| workload.wd.iorate == 0.0);
+    let skews: Vec<f64> = sharing.map(|workload| workload.wd.skew).collect();
     let open = skews.iter().filter(|skew| **skew == 0.0).count().max(1);
     let rest = (100.0 - skews.iter().sum::<f64>()).max(0.0) / open as f64;
     run.uses
         .iter()
-        .map(|one| match one.wd.skew {
-            _ if one.wd.iorate > 0.0 => 0.0,
+        .map(|workload| match workload.wd.skew {
+            _ if workload.wd.iorate > 0.0 => 0.0,
             0.0 => rest,
             skew => skew,
         })
@@ -440,7 +440,11 @@ fn limit(case: &mut Case, run: &Run, planned_jobs: &[PlannedJob], sizes: &[u64])
     let Some(requested) = requested.into_iter().flatten().reduce(f64::min) else {
         return;
     };
-    let used: BTreeSet<usize> = run.uses.iter().flat_map(|one| one.sds.clone()).collect();
+    let used: BTreeSet<usize> = run
+        .uses
+        .iter()
+        .flat_map(|workload| workload.sds.clone())
+        .collect();
     let all: u64 = used.iter().map(|index| sizes[*index]).sum();
     let bytes = if requested < LEAST_MAXDATA_BYTES {
         requested * all as f64

@@ -218,7 +218,7 @@ impl FlatRow {
 
     /// The value that all workloads of the run have; `None` where they differ.
     fn same(&self, value: fn(&Wd) -> f64) -> Option<f64> {
-        let mut values = self.run.uses.iter().map(|one| value(&one.wd));
+        let mut values = self.run.uses.iter().map(|workload| value(&workload.wd));
         let first = values.next()?;
         values.all(|value| value == first).then_some(first)
     }

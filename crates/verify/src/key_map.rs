@@ -198,7 +198,7 @@ impl KeyMap {
             // work on whole blocks only, so no block with a key is passed over here.
             return Ok(false);
         };
-        // Bad before busy: who is told "busy" tries again, and a bad block stays bad.
+        // Bad before busy: a caller that finds a block busy tries again, and a bad block stays bad.
         if keys.iter().any(|key| key & !BUSY == BAD) {
             return Err(Taken::Bad);
         }

@@ -106,7 +106,7 @@ impl Entrance {
     /// where it is 80, that of HTTP.
     ///
     /// Names other than `localhost` are refused, because their owner can let them resolve to this
-    /// machine. Other IP addresses are accepted where the server listens beyond loopback: an address
+    /// machine. Its own address is accepted, and any other where it listens beyond loopback: an address
     /// cannot be redirected.
     fn answers_to(&self, host: &str) -> bool {
         let port = self.address.port();
@@ -119,8 +119,9 @@ impl Entrance {
         let bare = name
             .strip_prefix('[')
             .and_then(|rest| rest.strip_suffix(']'));
-        let is_address = bare.unwrap_or(name).parse::<IpAddr>().is_ok();
-        is_local || (is_address && !self.address.ip().is_loopback())
+        let own = self.address.ip();
+        let address = bare.unwrap_or(name).parse::<IpAddr>();
+        is_local || address.is_ok_and(|address| address == own || !own.is_loopback())
     }
 
     /// Whether the request has the token in its `Authorization` header, which a page of another site
@@ -294,6 +295,14 @@ mod tests {
         assert_eq!(by("127.0.0.1:7411"), Ok(()));
         assert_eq!(by("evil.test:7411"), Err(Refusal::Host));
         assert_eq!(by("10.0.0.7:80"), Err(Refusal::Host));
+    }
+
+    /// The story: `serve --listen 127.0.0.2:7412` printed an address at which everybody was refused.
+    #[test]
+    fn it_answers_to_the_address_at_which_it_listens() {
+        let by = |host: &str| admitted("127.0.0.2:7411", ("GET", "/"), &[("host", host), BEARER]);
+        assert_eq!(by("127.0.0.2:7411"), Ok(()));
+        assert_eq!(by("127.0.0.3:7411"), Err(Refusal::Host));
     }
 
     /// The story: `serve --port 80` printed an address that every browser was refused at, since none sends

@@ -390,7 +390,9 @@ impl Recorder {
     /// Direction and age of each operation in flight.
     pub fn ages(&self, now: Nanos) -> Vec<(Direction, Nanos)> {
         let all = self.outstanding.lock().expect("no panic under this lock");
-        all.iter().flat_map(|one| one.ages(now)).collect()
+        all.iter()
+            .flat_map(|of_worker| of_worker.ages(now))
+            .collect()
     }
 
     /// Issued, completed and in-flight operations are counted separately, so that a lost one shows
@@ -418,7 +420,7 @@ impl Recorder {
             completed: all_ios + in_ramp,
             completed_in_ramp: in_search + in_ramp,
             failed: self.failed.get(),
-            in_flight: all.iter().map(|one| one.count()).sum(),
+            in_flight: all.iter().map(|of_worker| of_worker.count()).sum(),
             oldest_in_flight_ns: None,
             overdue: self.overdue.get(),
         }
@@ -581,7 +583,7 @@ mod tests {
                 recorder.miscompared(miscompare, block, Nanos(index), &[0; 8], 3);
             }
             let all = recorder.miscompares();
-            let with_data = all.kept.iter().filter(|one| !one.bytes.is_empty());
+            let with_data = all.kept.iter().filter(|kept| !kept.bytes.is_empty());
             (all.count, all.kept.len(), with_data.count())
         };
         assert_eq!(kept_of(100), (100, 100, 3));

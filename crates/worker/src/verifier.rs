@@ -16,9 +16,9 @@ use crate::written_places::{Written, WrittenPlaces};
 enum Tag {
     Nothing,
     /// A write or trim that is in flight, or that failed.
-    Writes(Written),
-    Checks(ExpectedBlock),
-    Flushes(FileFlush),
+    Write(Written),
+    VerifiedRead(ExpectedBlock),
+    Flush(FileFlush),
 }
 
 /// A flush of a file, which makes durable what had completed there when it was submitted.
@@ -38,14 +38,14 @@ pub(crate) struct Verifier {
     pub(crate) keep: u32,
     /// Nothing is read back once the time is over.
     pub(crate) in_time: bool,
-    /// Only this many writes are verified, the first ones.
-    first: Option<u64>,
+    /// Only this many writes are verified, the first ones; `None`: all.
+    most_writes: Option<u64>,
     /// Trimmed ranges are read back, and must be zeros.
     trimmed_zero: bool,
     /// Each write is preceded by a trim of its range.
     trims_first: bool,
     /// Those trims whose write has not succeeded: what was there before them is gone.
-    bare: Vec<Request>,
+    bare_trims: Vec<Request>,
     trimmer: Option<Trimmer>,
     /// A write whose trim waits for what is in flight at its place.
     held_trim: Option<Written>,
@@ -117,10 +117,10 @@ impl Verifier {
             fatal: verify.fatal,
             keep: verify.keep,
             in_time: verify.in_time,
-            first: verify.first,
+            most_writes: verify.first,
             trimmed_zero: verify.trimmed_zero,
             trims_first: job.trim_first,
-            bare: Vec::new(),
+            bare_trims: Vec::new(),
             trimmer: Trimmer::for_job(job, seed, thread),
             held_trim: None,
             checks_reads: !job.writes(),
@@ -167,24 +167,24 @@ impl Verifier {
         let tag = match request.direction {
             // Only the write that follows it can be verified.
             Direction::Trim if self.trims_first => {
-                self.bare.push(*request);
+                self.bare_trims.push(*request);
                 Tag::Nothing
             }
             Direction::Write | Direction::Trim => {
                 let trimmed = request.direction == Direction::Trim;
                 self.generation += u64::from(!trimmed);
-                return self.begins(slot, request, trimmed);
+                return self.write_issued(slot, request, trimmed);
             }
             Direction::Read if self.checks_reads => {
-                Tag::Checks(ExpectedBlock::any(request.target, request.offset))
+                Tag::VerifiedRead(ExpectedBlock::any(request.target, request.offset))
             }
             _ => Tag::Nothing,
         };
         self.tag(slot, tag);
     }
 
-    /// A write, or a trim of what was written, begins.
-    fn begins(&mut self, slot: usize, request: &Request, trimmed: bool) {
+    /// A write, or a trim of what was written, is issued.
+    fn write_issued(&mut self, slot: usize, request: &Request, trimmed: bool) {
         let written = Written {
             target: request.target,
             len: request.len,
@@ -193,7 +193,7 @@ impl Verifier {
             trimmed,
             gone: false,
         };
-        self.tag(slot, Tag::Writes(written));
+        self.tag(slot, Tag::Write(written));
         if let Some(places) = &mut self.places {
             places.begins(&written);
         }
@@ -203,8 +203,8 @@ impl Verifier {
     fn tag(&mut self, slot: usize, tag: Tag) {
         // A write or flush that has succeeded left no tag: this one failed.
         match self.tags[slot] {
-            Tag::Writes(failed) => self.failed(failed),
-            Tag::Flushes(FileFlush {
+            Tag::Write(failed) => self.failed(failed),
+            Tag::Flush(FileFlush {
                 target,
                 first: Some(first),
             }) => self.leave_unflushed(target, first),
@@ -230,19 +230,19 @@ impl Verifier {
         }
     }
 
-    /// The range of a write is being trimmed.
-    pub(crate) fn trims(&mut self, slot: usize, written: &Written) {
-        self.begins(slot, &written.request(Direction::Trim), true);
+    /// The trim of the range of a write is issued.
+    pub(crate) fn trim_issued(&mut self, slot: usize, written: &Written) {
+        self.write_issued(slot, &written.request(Direction::Trim), true);
     }
 
-    /// A flush of a file is submitted.
-    pub(crate) fn flushes(&mut self, slot: usize, target: u32, kind: SyncKind) {
+    /// A flush of a file is issued.
+    pub(crate) fn flush_issued(&mut self, slot: usize, target: u32, kind: SyncKind) {
         // First, because an earlier flush that failed in this slot leaves its writes to this one.
         self.tag(slot, Tag::Nothing);
         // A flush of a range leaves the data in the cache of the device.
         if !matches!(kind, SyncKind::Range(_)) {
             let first = self.unflushed.remove(&target);
-            self.tags[slot] = Tag::Flushes(FileFlush { target, first });
+            self.tags[slot] = Tag::Flush(FileFlush { target, first });
         }
     }
 
@@ -255,8 +255,8 @@ impl Verifier {
     /// or was covered by no successful flush of its file.
     fn durable_writes(&self) -> u64 {
         let open = self.tags.iter().filter_map(|tag| match tag {
-            Tag::Writes(written) => Some(written.generation),
-            Tag::Flushes(flush) => flush.first,
+            Tag::Write(written) => Some(written.generation),
+            Tag::Flush(flush) => flush.first,
             _ => None,
         });
         let unflushed = self.unflushed.values().copied();
@@ -270,7 +270,7 @@ impl Verifier {
         let is_write = request.direction == Direction::Write;
         let is_trim = request.direction == Direction::Trim;
         if is_trim && self.trims_first {
-            return self.bare.push(*request);
+            return self.bare_trims.push(*request);
         }
         self.generation += u64::from(is_write);
         if is_write || is_trim {
@@ -298,7 +298,7 @@ impl Verifier {
     /// The number of the write in a slot, counted by thread.
     pub(crate) fn generation(&self, slot: usize) -> u64 {
         match self.tags[slot] {
-            Tag::Writes(written) => written.generation,
+            Tag::Write(written) => written.generation,
             _ => 0,
         }
     }
@@ -306,7 +306,7 @@ impl Verifier {
     /// The content that the read in a slot should return; `None` if it is not verified.
     pub(crate) fn expected(&self, slot: usize) -> Option<ExpectedBlock> {
         match self.tags[slot] {
-            Tag::Checks(block) => Some(block),
+            Tag::VerifiedRead(block) => Some(block),
             _ => None,
         }
     }
@@ -314,13 +314,13 @@ impl Verifier {
     /// An operation has succeeded.
     pub(crate) fn completed(&mut self, slot: usize) {
         match self.tags[slot] {
-            Tag::Writes(written) => {
+            Tag::Write(written) => {
                 // It is open no more: the next flush makes it durable. One that failed keeps its tag.
                 self.tags[slot] = Tag::Nothing;
                 self.leave_unflushed(written.target, written.generation);
                 self.remember(written);
             }
-            Tag::Flushes(_) => {
+            Tag::Flush(_) => {
                 self.tags[slot] = Tag::Nothing;
                 self.durable = self.durable.max(self.durable_writes());
             }
@@ -346,7 +346,7 @@ impl Verifier {
         if !written.trimmed {
             self.recent.add(written.target, written.offset);
             let trim = written.request(Direction::Trim);
-            self.bare.retain(|bare| *bare != trim);
+            self.bare_trims.retain(|bare| *bare != trim);
         }
         if self.is_forgotten(&written) {
             return;
@@ -366,8 +366,11 @@ impl Verifier {
 
     /// Whether a write or trim is neither read back nor trimmed.
     fn is_forgotten(&self, written: &Written) -> bool {
-        let is_all = self.when == When::Never && self.trimmer.is_none();
-        is_all || self.first.is_some_and(|first| written.generation > first)
+        let keeps_none = self.when == When::Never && self.trimmer.is_none();
+        keeps_none
+            || self
+                .most_writes
+                .is_some_and(|most| written.generation > most)
     }
 
     /// The next write of a batch to read back, while the job runs; `None` if no batch is due.
@@ -482,7 +485,7 @@ impl Verifier {
                 trimmer.checked();
             }
             let is_wanted = !written.trimmed || self.trimmed_zero;
-            let is_gone = written.gone || self.bare.iter().any(|trim| written.touches(trim));
+            let is_gone = written.gone || self.bare_trims.iter().any(|trim| written.touches(trim));
             if is_wanted && !is_gone && !self.is_hidden(&written) {
                 return Some(written);
             }
@@ -490,7 +493,7 @@ impl Verifier {
         None
     }
 
-    /// Whether a later write or trim has replaced this one, so that it cannot be told what is there.
+    /// Whether a later write or trim has replaced this one, so that what is there is unknown.
     fn is_hidden(&self, written: &Written) -> bool {
         // In the last pass, nothing that was overwritten is left.
         if self.pass_ends.is_some() {
@@ -498,7 +501,7 @@ impl Verifier {
         }
         let request = written.request(Direction::Trim);
         let is_open = self.tags.iter().any(|tag| match tag {
-            Tag::Writes(open) => open.age() > written.age() && open.touches(&request),
+            Tag::Write(open) => open.age() > written.age() && open.touches(&request),
             _ => false,
         });
         if is_open {
@@ -515,8 +518,8 @@ impl Verifier {
             .is_some_and(|places| !places.has(written))
     }
 
-    /// A write is being read back.
-    pub(crate) fn checks(&mut self, slot: usize, written: &Written) {
+    /// The read that reads a write back is issued.
+    pub(crate) fn read_back_issued(&mut self, slot: usize, written: &Written) {
         let generation = match (written.trimmed, self.pass_ends) {
             (true, _) => Generation::Zeros,
             _ if self.when == When::OnlyPlaces => Generation::Any,
@@ -533,7 +536,7 @@ impl Verifier {
             offset: written.offset,
             generation,
         };
-        self.tag(slot, Tag::Checks(expected));
+        self.tag(slot, Tag::VerifiedRead(expected));
     }
 }
 
@@ -544,7 +547,7 @@ const BETWEEN_LOOKS: usize = 4096;
 /// overwritten, all stay in the order of their writes: a job that writes at random reads back at
 /// random, too, as with fio.
 ///
-/// Of a hundred million writes this takes minutes, so `is_stopped` is asked between two sorts and again
+/// Of a hundred million writes this takes minutes, so `is_stopped` is called between two sorts and again
 /// and again in the slowest part. Returns whether it came to the end; else what is left means nothing.
 fn forget_overwritten(written: &mut Vec<Written>, is_stopped: impl Fn() -> bool) -> bool {
     written.sort_unstable_by_key(|w| (w.target, w.offset, w.age()));

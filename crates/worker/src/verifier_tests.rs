@@ -80,7 +80,7 @@ fn what_failed_is_never_durable() {
                 verifier.completed(0);
             }
         }
-        verifier.flushes(0, 0, SyncKind::Whole);
+        verifier.flush_issued(0, 0, SyncKind::Whole);
         verifier.completed(0);
         verifier.progress().map(|progress| progress.durable)
     };
@@ -116,7 +116,7 @@ fn a_flush_makes_only_the_writes_to_its_file_durable() {
         (0, SyncKind::DataOnly, true, 2),
     ];
     for (target, kind, succeeds, durable) in flushes {
-        verifier.flushes(0, target, kind);
+        verifier.flush_issued(0, target, kind);
         if succeeds {
             verifier.completed(0);
         }
@@ -128,8 +128,8 @@ fn a_flush_makes_only_the_writes_to_its_file_durable() {
         verifier.issued(0, &to(target));
         verifier.completed(0);
     }
-    verifier.flushes(0, 1, SyncKind::Whole);
-    verifier.flushes(1, 0, SyncKind::Whole);
+    verifier.flush_issued(0, 1, SyncKind::Whole);
+    verifier.flush_issued(1, 0, SyncKind::Whole);
     verifier.completed(0);
     verifier.completed(1);
     assert_eq!(
@@ -268,7 +268,7 @@ fn a_run_with_a_ramp_may_have_written_more_than_it_names() {
             ..Job::new("w")
         };
         let mut verifier = Verifier::for_job(&job, 1, 1, 0).expect("it verifies");
-        verifier.checks(0, &written(0, 4096, 3));
+        verifier.read_back_issued(0, &written(0, 4096, 3));
         verifier.expected(0).expect("a check").generation
     };
     assert_eq!(expected(Nanos::ZERO), Generation::Earlier(3));

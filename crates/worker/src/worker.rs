@@ -347,6 +347,7 @@ impl Worker {
         }
         let measured = now >= self.window.measure_from;
         self.first.begun(now, request.len, measured);
+        self.first.pacer.issued(self.free.is_empty());
         match request.direction {
             Direction::Write => self.flush.written_at(&request),
             _ => self.flush.issued_other(),
@@ -459,7 +460,7 @@ impl Worker {
             offset: 0,
         };
         if let Some(verifier) = &mut self.verifier {
-            verifier.flushes(slot.index(), file, sync);
+            verifier.flush_issued(slot.index(), file, sync);
         }
         let range = self.flush.take_range(file);
         let mut action = self.launch_extra(slot, &flush, sync, now);

@@ -1,5 +1,5 @@
 //! In: the writes and trims of a job that reads back while it writes, as they are issued. Out: whether
-//! the bytes of an earlier write can still be told.
+//! the bytes of an earlier write are still known.
 
 use std::collections::BTreeMap;
 

@@ -233,9 +233,14 @@ const KEYS: [Key; 15] = [
 
 fn number(value: &str) -> Result<u64, String> {
     let digits: String = value.chars().filter(|c| *c != '_').collect();
-    let sound = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    let number = digits.parse().ok().filter(|n| sound && *n > 0);
-    number.ok_or_else(|| format!("`{value}` is not a whole number above zero"))
+    let is_number = digits.bytes().any(|b| b != b'0') && digits.bytes().all(|b| b.is_ascii_digit());
+    // What are digits alone can only be too many of them.
+    let parsed = is_number.then(|| {
+        digits
+            .parse()
+            .map_err(|_| format!("`{value}` is too large"))
+    });
+    parsed.unwrap_or_else(|| Err(format!("`{value}` is not a whole number above zero")))
 }
 
 /// A share of a bucket in per cent.

@@ -285,7 +285,7 @@ impl Kind {
             }
             _ => return PriceStep::default(),
         };
-        let newest = Limits::find(catalog, self.limits_of(), None, None).ok();
+        let newest = Limits::newest(catalog, self.limits_of()).ok();
         let figure = newest.and_then(|limits| limits.get(included));
         PriceStep {
             above: figure.map_or(0.0, |figure| figure.value),

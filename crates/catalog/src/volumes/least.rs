@@ -23,7 +23,7 @@ pub struct Least {
 impl Kind {
     /// The ways to buy it that have no price of their own, the plain one first.
     pub(crate) fn free_choices(&self, catalog: &Catalog) -> Vec<Option<&'static str>> {
-        let limits = Limits::find(catalog, self.limits_of(), None, None).ok();
+        let limits = Limits::newest(catalog, self.limits_of()).ok();
         let has_plus = limits.is_some_and(|limits| limits.first_size("plus_iops").is_some());
         let mut choices = vec![None];
         choices.extend(has_plus.then_some(Some("plus")));
@@ -41,8 +41,8 @@ impl Kind {
         if self.iops == IopsRule::BestEffort || self.has_no_limits() {
             return Err("no document gives its limits".to_owned());
         }
-        let limits = Limits::find(catalog, self.limits_of(), None, None)
-            .map_err(|refusal| refusal.message)?;
+        let limits =
+            Limits::newest(catalog, self.limits_of()).map_err(|refusal| refusal.message)?;
         let bought = |gib| {
             let each = Least { gib, ..each };
             let throughput = self.least_throughput(&limits, each);

@@ -83,6 +83,16 @@ impl<'k> Limits<'k> {
         }
     }
 
+    /// The newest limits of a type; where they depend on the engine, of the one that is assumed.
+    ///
+    /// # Errors
+    /// As [`Limits::find`].
+    pub(super) fn newest(catalog: &'k Catalog, kind: LimitsOf<'k>) -> Result<Self, Refusal> {
+        let engines = Self::engines(catalog, kind);
+        let engine = engines.first().and_then(|known| known.split('|').next());
+        Self::find(catalog, kind, None, engine)
+    }
+
     /// The engines on which some limits of the type depend, those that are assumed first.
     pub(super) fn engines(catalog: &Catalog, kind: LimitsOf<'_>) -> Vec<String> {
         let tables = catalog.tables(Section::VolumeLimits);

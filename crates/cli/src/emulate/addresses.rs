@@ -11,8 +11,18 @@ use blocklab_args::EmulateArgs;
 /// All volumes as one device, joined one after the other, and the address of each.
 pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {
     let catalog = place::load_catalog()?;
-    if args.addresses.len() > 1 && args.on.is_none() {
-        bail!("several addresses must share an instance; name it, such as --on m5.large");
+    if let [first, others @ ..] = &args.addresses[..]
+        && !others.is_empty()
+        && args.on.is_none()
+    {
+        let striped = format!("{}x{first}", args.addresses.len());
+        let or = if others.iter().all(|other| other == first) && striped.parse::<Address>().is_ok()
+        {
+            format!(", or write {striped} for volumes without one")
+        } else {
+            String::new()
+        };
+        bail!("several addresses must share an instance; name it, such as --on m5.large{or}");
     }
     let mut found: Option<Resolved> = None;
     let mut addresses = Vec::new();

@@ -5,7 +5,7 @@ use std::io::{BufWriter, IsTerminal, Write};
 use anyhow::{Context, Result, bail};
 use blocklab_console::terminal;
 use blocklab_report::fields;
-use blocklab_results::output::{Draft, Over};
+use blocklab_results::output::{Draft, Over, is_same_file};
 use blocklab_trace::Source;
 use blocklab_trace::stored::Writer;
 use blocklab_units::{Bytes, Nanos, plural, trimmed};
@@ -20,6 +20,13 @@ pub fn import(args: &TraceImportArgs) -> Result<()> {
     let is_standard = path.as_os_str() == "-";
     if is_standard && args.json {
         bail!("-o - and JSON would both go to standard output: name a file for the trace");
+    }
+    let mut files = args.files.iter().filter(|_| !is_standard);
+    if let Some(file) = files.find(|file| is_same_file(file, path)) {
+        bail!(
+            "{} would be overwritten while it is read: name another file with -o",
+            file.display()
+        );
     }
     let mut opened = opened::open(&args.files, &args.read, Devices::Any)?;
     // Read before the output is created: a file that is not understood leaves no empty trace behind.

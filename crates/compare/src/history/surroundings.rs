@@ -33,7 +33,9 @@ pub(super) fn target(record: &Record) -> String {
 fn disk(device: &BlockDevice) -> String {
     let model = device.model.as_deref().unwrap_or_default().trim();
     match device.serial.as_deref().map(str::trim) {
-        Some(serial) if !serial.is_empty() => format!("{model} {serial}").trim().to_owned(),
+        // A bare number does not look like a disk.
+        Some(serial) if !serial.is_empty() && model.is_empty() => format!("serial {serial}"),
+        Some(serial) if !serial.is_empty() => format!("{model} {serial}"),
         _ => format!("{} {model}", device.name).trim().to_owned(),
     }
 }

@@ -127,7 +127,8 @@ fn another_machine_target_load_or_origin_is_another_series() {
 fn a_disk_is_known_by_its_serial_number() {
     let mut records = records(&[(10_000.0, 10), (9_000.0, 10)]);
     for record in &mut records {
-        record.targets[0].devices[0].serial = Some("S1".to_owned());
+        let device = &mut record.targets[0].devices[0];
+        (device.serial, device.model) = (Some("S1".to_owned()), None);
     }
     for record in &mut records[10..] {
         let device = &mut record.targets[0].devices[0];
@@ -138,6 +139,8 @@ fn a_disk_is_known_by_its_serial_number() {
     let changed = &found.changes[0].changed;
     assert_eq!(changed.len(), 1, "{changed:?}");
     assert!(changed[0].what == "target" && changed[0].after.ends_with("3.1"));
+    // The story: a load was "read on 20266379102040295".
+    assert_eq!(found.conditions.target, "serial S1");
 }
 
 fn interrupt(record: &mut Record) {

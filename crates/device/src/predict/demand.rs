@@ -86,8 +86,8 @@ impl DirectionQueue {
         let mean = here.seconds(part);
         let needed = most_iops.map_or(0.0, |iops| iops * random.seconds(Bytes(STATED_AT)));
         let (channels, held) = if needed > 0.0 {
-            // A whole number of channels, each held so much shorter that together they still reach the
-            // maximum.
+            // A whole number of channels, each held for a shorter time, with which together they still
+            // reach the maximum.
             let channels = needed.max(1.0).floor();
             (channels, mean * channels / needed)
         } else {
@@ -156,7 +156,7 @@ impl DirectionQueue {
             let ends = 1.0 - programming * remaining(at as f64) / self.program;
             Some(distribution[at] * ends)
         };
-        // The trapezoidal rule, solved for the next value, which stands on both queues.
+        // The trapezoidal rule, solved for the next value, which stands on both sides.
         let half = arrivals * step / 2.0;
         for at in 0..steps {
             let ends = [at, at + 1].map(|at| below(&distribution, at).unwrap_or(0.0));

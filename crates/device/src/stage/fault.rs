@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Latency has the parameters of the vendor's fault injection service (share of reads, share of
-//! writes, so much longer), and stall is its pause of a volume.
+//! writes, added time), and stall is its pause of a volume.
 
 use blocklab_random::Stream;
 use blocklab_units::Nanos;

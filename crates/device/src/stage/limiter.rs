@@ -13,7 +13,7 @@
 //!
 //! A rested EBS volume gave all of that second in a run of 10 s; after half a minute of rest between two
 //! runs, it gave four tenths of it (19 runs on four volumes, 2020-12). Unused rate is therefore
-//! saved only in part: a small bucket fills at the rate, and the savings beside it at a share.
+//! saved only in part: a small bucket fills at the rate, and what it has no room for is saved to a share.
 
 use blocklab_units::Nanos;
 

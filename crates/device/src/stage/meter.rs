@@ -113,8 +113,8 @@ impl Meter {
         &mut self.use_so_far
     }
 
-    /// As [`Self::admit`], with savings beside the bucket that pay what it cannot, and get a part
-    /// of what it has no room for.
+    /// As [`Self::admit`], with savings that pay what the bucket cannot, and get a part of what
+    /// it has no room for.
     #[inline]
     pub(crate) fn admit_saving(&mut self, now: Nanos, units: u64, savings: &mut Savings) -> Nanos {
         // A load that stays at the rate has nothing to pay with, one far below it nothing to put by.

@@ -73,7 +73,7 @@ pub(crate) struct ChargedIo {
 
 #[cfg(test)]
 impl ChargedIo {
-    /// An operation at 0 that nothing was made of: it counts as one, with its own bytes.
+    /// An operation at offset 0 that was neither split nor merged: it counts as one, with its own bytes.
     pub(crate) const fn plain(direction: Direction, len: u32) -> Self {
         Self {
             io: Io {

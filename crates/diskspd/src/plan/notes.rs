@@ -8,8 +8,8 @@ use super::super::spec::{Buffers, Cache, Target, TimeSpan};
 use super::{Planner, window};
 
 /// An option, whether a profile requests what is done differently of it, and how that differs;
-/// empty: as in the table of options. The level is always that of the table, so that nobody who
-/// chose an option for its row finds another note about it.
+/// empty: as in the table of options. The level is always that of the table, so that a user who
+/// chose an option for its row finds no other level in the note about it.
 type Difference = (&'static str, fn(&TimeSpan, &Target) -> bool, &'static str);
 
 #[rustfmt::skip]

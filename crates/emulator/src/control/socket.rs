@@ -106,7 +106,7 @@ fn reply(socket: &mut UnixStream, answer: &Answer) -> io::Result<()> {
 /// that holds it.
 ///
 /// # Errors
-/// When nobody listens there, or no server of this kind.
+/// When no server listens there, or none of this kind.
 pub fn ask(path: &Path, command: &str) -> io::Result<(Answer, String)> {
     let mut socket = UnixStream::connect(path)?;
     socket.set_read_timeout(Some(PATIENCE))?;

@@ -77,7 +77,7 @@ pub(super) fn ours(source: &str) -> Vec<Mount> {
     all
 }
 
-/// A folder that may be mounted on, held so that nobody can put another one in its place.
+/// A folder that may be mounted on, held open, so that no other one can take its place.
 pub(super) struct MountPoint {
     held: File,
     pub(super) path: PathBuf,
@@ -229,9 +229,9 @@ fn receive_descriptor(from: &UnixStream) -> io::Result<OwnedFd> {
 /// How a mount is undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unmount {
-    /// Only if nobody uses it.
+    /// Only if no program uses it.
     Idle,
-    /// Whoever uses it gets errors: from now on, or without root from the end of this process on.
+    /// Programs that use it get errors: from now on, or without root from the end of this process on.
     Forced,
 }
 

@@ -352,8 +352,8 @@ fn receive(device: &OwnedFd, input: &mut [u8]) -> io::Result<Received> {
     }
 }
 
-/// A reply that the kernel does not take is one that nobody waits for any more: the program gave
-/// up, or the mount is gone, which the next read reports.
+/// A reply that the kernel does not take has no receiver any more: the program gave up, or the mount is
+/// gone, which the next read reports.
 fn write(device: &OwnedFd, reply: &[u8]) {
     let _ = rustix::io::write(device, reply);
 }

@@ -92,7 +92,7 @@ fn negotiate(
             }
             Step::Enter(used, session) => {
                 input.use_up(used);
-                // Before the client gets its reply: from then on nobody replaces it.
+                // Before the client gets its reply: from then on no other client takes its place.
                 entered();
                 return Phase::Enter(session);
             }

@@ -14,6 +14,6 @@ pub(super) struct Service {
     pub(super) volumes: Vec<Arc<Volume>>,
     pub(super) limits: Limits,
     pub(super) spin: Spin,
-    /// `Some`: nobody is served without it.
+    /// `Some`: no client is served without TLS.
     pub(super) tls: Option<Tls>,
 }

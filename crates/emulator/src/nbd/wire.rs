@@ -64,7 +64,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// Sends the end of the stream, so that the client knows that nobody cut the connection.
+    /// Sends the end of the stream, so that the client knows that the connection was not cut.
     pub(super) fn close(&mut self) {
         if let Some(cipher) = &mut self.cipher {
             cipher.close(self.socket);

@@ -60,7 +60,7 @@ const TOO_FEW: &str = "IOPS × latency is {} below the queue depth (Little's law
 
 /// In a closed loop every slot is always full, so IOPS times latency must give the number of slots.
 pub(super) fn littles_law(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Do not compare the latencies of this case; measure again on a quiet machine.";
+    let advice = "Do not compare these latencies; measure again on a quiet machine.";
     per_case(cases, "littles-law", Some(advice), |case| {
         let (slots, found) = (case.slots() as f64, case.mean_in_flight());
         let percent = (found / slots - 1.0) * 100.0;

@@ -107,9 +107,9 @@ options! {
         "io_size" "io_limit", OfShare, "-", Mostly, "Bytes that the job moves.", "as in a later fio, a job that goes straight through its files writes all of them before it verifies; up to 3.41, fio with `verify` writes the files once", io_size: Option<Share>;
         "filesize", OfRanges(1), "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, new files get sizes evenly spread over it, others than with fio; null, models and files that are longer have its middle", filesize: Option<Ranges>;
         "fill_device" "fill_fs", Bool, "0", Mostly, "Write until there is no more space.", "files that are only written have more length than there is room, and what was not written of it is cut off after the run; a job that reads and writes goes once through the files that fill the file system, where fio's fails at their end; without `size` a job that only writes at random is a mistake, for fio one that fails", fill_device: bool;
-        "file_append", Bool, "0", Mostly, "Begin at the end of the file.", "a sequential job that is `time_based` or has a larger `io_size` begins again where it began; in fio 3.33 it is over after one pass", file_append: bool;
-        "offset" "fileoffset", OfShare, "0", Exact, "Where the job's part of the file begins.", "", offset: Share;
-        "offset_increment", OfShare, "0", Exact, "How much later each clone's part begins.", "", offset_increment: Share;
+        "file_append", Bool, "0", Mostly, "Begin at the end of the file.", "a sequential job that is `time_based` or has a larger `io_size` begins again where it began; in fio 3.33 it is over after one pass; files that are not equally long fail the job", file_append: bool;
+        "offset" "fileoffset", OfShare, "0", Mostly, "Where the job's part of the file begins.", "a share of files that are not equally long, in fio another place in each of them, fails the job", offset: Share;
+        "offset_increment", OfShare, "0", Mostly, "How much later each clone's part begins.", "see `offset`", offset_increment: Share;
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
         "number_ios", Int(0, MAX), "0", Exact, "End after this many operations.", "", number_ios: u64;
         "fallocate", OneOf("none native posix keep truncate 0 1"), "native", Nearly, "How space is set aside for a file that will be written.", "`none` gives it its length without space for the run, and cuts off after it what was not written at its end, where in fio it grows; all others set the space aside", fallocate: Word;
@@ -244,8 +244,8 @@ options! {
         "thinktime", Micros, "0", Exact, "A pause between operations.", "", thinktime: Nanos;
         later "thinkcycles", Int(0, MAX), "0", Refused, "Compute for this many cycles between operations.", "thinktime= with thinktime_spin= does the same by time";
         "thinktime_spin", Micros, "0", Documented, "Part of the pause that burns processor time.", "how much processor time that takes depends on the machine, so it is not compared", thinktime_spin: Nanos;
-        "thinktime_blocks", Int(0, MAX), "1", Exact, "Operations between pauses.", "", thinktime_blocks: Option<u32>;
-        "thinktime_blocks_type", OneOf("complete issue"), "complete", Documented, "Whether they are counted when issued.", "it moves a pause by the few operations in flight, which no moment shows apart from the device's, so it is not compared", thinktime_blocks_type: Word;
+        "thinktime_blocks", Int(0, MAX), "1", Mostly, "Operations between pauses.", "with a queue depth, operations that complete together count together, in fio one after the other: a pause may come some operations earlier", thinktime_blocks: Option<u32>;
+        "thinktime_blocks_type", OneOf("complete issue"), "complete", Mostly, "Whether they are counted when issued.", "see `thinktime_blocks`", thinktime_blocks_type: Word;
         "thinktime_iotime", Seconds, "0", Exact, "Time between pauses.", "", thinktime_iotime: Nanos;
         "max_latency", Micros, "0", Mostly, "An operation that takes longer ends the job.", "the operation that was too slow is not counted among those that were moved; by fio it is", max_latency: Nanos;
         "latency_target", Micros, "-", Mostly, "Find the depth that keeps this latency.", "the last window, which alone is reported without `latency_run`, begins at once: what is in flight then counts in it, and a window that misses the target is not followed by another", latency_target: Nanos;

@@ -238,7 +238,7 @@ impl<'a> Figures<'a> {
         self.members += other.members;
     }
 
-    /// Makes the directions one where that is all that is asked for.
+    /// Makes the directions one where only their sum is requested.
     fn unify(&mut self) {
         if self.clone.style.unified == Unified::Mixed {
             self.flows = [self.mixed(), Flow::default(), Flow::default()];

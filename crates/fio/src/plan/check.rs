@@ -16,9 +16,6 @@ use crate::value::{Share, Sizes, Value};
 use crate::verify;
 use blocklab_syntax::Mistake;
 
-/// Bytes of a page, in which msync(2) flushes mapped files.
-const PAGE: u64 = 4096;
-
 impl PlanBuilder<'_> {
     /// Notes what is not exact; refuses what cannot be done.
     pub(super) fn check(&mut self, spec: &Spec) -> Result<(), Mistake> {
@@ -81,14 +78,8 @@ impl PlanBuilder<'_> {
         if spec.value("replay_align").is_some() && !align.is_power_of_two() {
             return Err(spec.mistake("replay_align", format!("{align} is no power of two")));
         }
-        let stores = options.direct || options.fsync > 0 || options.fdatasync > 0;
         let sizes = pattern::block_sizes(spec)?;
         let smallest = sizes.smallest().0;
-        // With these options msync(2) is called, which works on whole pages.
-        if options.ioengine == "mmap" && stores && !smallest.is_multiple_of(PAGE) {
-            let wrong = format!("mmap options dictate a minimum block size of {PAGE} bytes");
-            return Err(spec.mistake("bs", wrong));
-        }
         if let Some(Share::Bytes(bytes @ 1..)) = options.size
             && bytes < smallest
             && !is_diskless(options)

@@ -38,7 +38,7 @@ pub(super) fn is_locked(handle: &Handle) -> bool {
     read(handle).is_ok_and(|file| claim::is_locked(&file))
 }
 
-fn read(handle: &Handle) -> io::Result<File> {
+pub(super) fn read(handle: &Handle) -> io::Result<File> {
     handle.reopen(File::options().read(true))
 }
 

@@ -54,15 +54,15 @@ impl Refusal {
                          that owns it (usually `disk`).";
             advice.push(words.to_owned());
         }
-        let mut ends: Vec<String> = Vec::new();
-        for end in self.reasons.iter().filter_map(Reason::how_it_ends) {
-            if !ends.contains(&end) {
-                ends.push(end);
+        let mut steps: Vec<String> = Vec::new();
+        for step in self.reasons.iter().filter_map(Reason::how_to_free) {
+            if !steps.contains(&step) {
+                steps.push(step);
             }
         }
-        if !ends.is_empty() {
+        if !steps.is_empty() {
             let uses = "--destroy-data gives up content, never what others use";
-            advice.push(format!("To free it: {} ({uses}).", ends.join("; ")));
+            advice.push(format!("To free it: {} ({uses}).", steps.join("; ")));
         }
         if causes.any(|cause| matches!(cause, Cause::UnknownData(_))) {
             let words = "What an earlier run left would be known, unless that was killed or \

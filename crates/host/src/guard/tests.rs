@@ -72,8 +72,29 @@ fn a_file_that_somebody_has_locked_is_in_use() {
     assert_eq!(outcome(&path, &[]), "ok");
 }
 
-const LOCKED: &str =
-    "is locked by another program, which uses it (QEMU and `blocklab emulate --backing` do)";
+const LOCKED: &str = "is locked by another program, which uses it (QEMU, `blocklab emulate --backing` and another run do)";
+
+/// The story: two runs wrote to one file at the same time, and the figures of both were of neither.
+#[test]
+fn a_file_that_a_run_may_write_to_is_locked_as_long_as_its_guard_lives() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    File::create(&path).unwrap().set_len(1 << 20).unwrap();
+    let guard = Guard::default();
+    let handle = guard.open(&path).unwrap();
+    for _ in 0..2 {
+        assert!(guard.may_write(&handle).is_ok(), "it is ours");
+    }
+    assert_eq!(outcome(&path, &[]), LOCKED);
+    drop(guard);
+    assert_eq!(outcome(&path, &[]), "ok");
+    // As other tools do, a job of another language shares the file that it names.
+    let jobs = [Guard::default(), Guard::default()];
+    for guard in &jobs {
+        guard.give_up_content(&handle);
+        assert!(guard.may_write(&handle).is_ok());
+    }
+}
 
 /// The story: `--destroy-data=vm.img` wrote over the disk of a machine that ran. QEMU locks single bytes
 /// of it, and only locks of whole files were looked for.

@@ -148,7 +148,7 @@ pub const PACE: Section<Job> = Section {
             other_names: &["rate", "throughput"], group: Some("rate");
         "arrivals" = "\"poisson\"",
             (own "word",
-                |job, value| value.word(&ARRIVALS).map(|how| job.pace = arriving(how, job.pace)),
+                |job, value| value.word(&ARRIVALS).map(|how| job.pace = with_arrivals(how, job.pace)),
                 |job| word_for(&ARRIVALS, &arrivals(job.pace))),
             "`closed`: the next operation starts when one ends, never faster than the rate; the job does not catch up after a stall. `fixed` and `poisson`: operations arrive at the rate, at even or random intervals, whatever the target does. Response latency counts from the moment an operation was due; operations that never started enter it with the time they waited.",
             allowed: Allowed::Words(&names(&ARRIVALS)), other_names: &["rate_process", "distribution"];
@@ -426,8 +426,8 @@ fn shown_rate(pace: Pace, kind: NumberOf) -> Option<String> {
     }
 }
 
-/// Without a rate, there is nothing to arrive at: the loop stays closed.
-const fn arriving(how: Arrivals, pace: Pace) -> Pace {
+/// The pace with other arrivals. Without a rate there are none to space out: the loop stays closed.
+const fn with_arrivals(how: Arrivals, pace: Pace) -> Pace {
     let rate = match pace {
         Pace::Closed => return pace,
         Pace::ByDirection { rates, .. } => {

@@ -16,8 +16,9 @@ const LEAST_WORDS: usize = 20;
 /// The rows of a table as lines with aligned columns. `right` says which columns are flush right,
 /// `room` how many terminal columns there are. If the lines do not fit, gaps shrink to `least`; if
 /// that does not help, the first cell of each row gets a line of its own above the others. If not
-/// even that helps, a last column of words wraps; rows that do not fit in any way keep the usual
-/// gaps, and the terminal wraps them.
+/// even that helps, a last column of words wraps, or follows below each row where next to the others
+/// there is no room for it; rows that do not fit in any way keep the usual gaps, and the terminal wraps
+/// them.
 pub fn lines<R: AsRef<[String]>>(
     rows: &[R],
     right: impl Fn(usize) -> bool,
@@ -43,16 +44,17 @@ pub fn painted<R: AsRef<[String]>>(
             *widest = width(cell).max(*widest);
         }
     }
-    // How many cells go above, and the gap: the layout that is easiest to read comes first.
-    let layouts = [(0, GAP), (0, least), (1, GAP), (1, least)];
-    let fitting = layouts.into_iter().find(|(from, gap)| {
-        widths[*from..].iter().sum::<usize>() + gap * columns.saturating_sub(1) <= room
-    });
-    let (from, gap) = fitting.unwrap_or((1, GAP));
     let last = columns.saturating_sub(1);
-    // Where the last column begins, if it has to wrap and there is room for some words.
-    let begin = widths[from.min(last)..last].iter().sum::<usize>() + gap * last;
-    let wraps = fitting.is_none() && last >= from && !right(last) && begin + LEAST_WORDS <= room;
+    let fitting = layout(&widths, last, least, room);
+    let wraps = fitting.is_none() && last > 0 && !right(last);
+    let (mut from, mut gap) = fitting.unwrap_or((1, GAP));
+    // Where the last column begins, if it has to wrap.
+    let mut begin = widths[from.min(last)..last].iter().sum::<usize>() + gap * last;
+    let is_below = wraps && begin + LEAST_WORDS > room;
+    if is_below {
+        (from, gap) = layout(&widths[..last], last - 1, least, room).unwrap_or((1, GAP));
+        begin = 2 * GAP;
+    }
     rows.iter().enumerate().map(move |(at, row)| {
         let (above, cells) = row.as_ref().split_at(from);
         let mut line = above.concat();
@@ -70,20 +72,23 @@ pub fn painted<R: AsRef<[String]>>(
             } else {
                 (0, missing)
             };
-            line.extend(repeat_n(' ', blanks + before));
             if wraps && column == last {
-                for (index, piece) in wrapped(unbroken_words(cell), room - begin)
-                    .iter()
-                    .enumerate()
-                {
-                    if index > 0 {
-                        line.push('\n');
-                        line.extend(repeat_n(' ', begin));
-                    }
-                    line.push_str(&paint(at, column, piece));
+                let mut margin = blanks;
+                if is_below && !cell.is_empty() {
+                    line.truncate(line.trim_end().len());
+                    line.push('\n');
+                    margin = begin;
+                }
+                let room = room.saturating_sub(begin).max(LEAST_WORDS);
+                for piece in wrapped(unbroken_words(cell), room) {
+                    line.extend(repeat_n(' ', margin));
+                    line.push_str(&paint(at, column, &piece));
+                    line.push('\n');
+                    margin = begin;
                 }
                 continue;
             }
+            line.extend(repeat_n(' ', blanks + before));
             line.push_str(&paint(at, column, cell));
             blanks = behind + gap;
         }
@@ -91,6 +96,15 @@ pub fn painted<R: AsRef<[String]>>(
         line.truncate(line.trim_end().len().max(first));
         line
     })
+}
+
+/// How many cells of a row go above it, and the gap between the others: the layout that is easiest to
+/// read comes first. `gaps`: how many gaps there are.
+fn layout(widths: &[usize], gaps: usize, least: usize, room: usize) -> Option<(usize, usize)> {
+    let layouts = [(0, GAP), (0, least), (1, GAP), (1, least)];
+    layouts
+        .into_iter()
+        .find(|(from, gap)| widths.iter().skip(*from).sum::<usize>() + gap * gaps <= room)
 }
 
 /// The terminal columns that a margin leaves; unlimited where the output is not a terminal.
@@ -249,6 +263,25 @@ short
         let rows = rows.map(|row| row.map(str::to_owned));
         let narrow = "a long name of a row\n  as expected, bound by\n  gp2: burst credits";
         assert_eq!(lines(&rows, |_| false, 24, 1).join("\n"), narrow);
+    }
+
+    /// The story: what follows a burst began in column 64, and made the rows of `catalog show` 139 columns
+    /// wide on a terminal of 80.
+    #[test]
+    fn words_without_room_follow_below_the_row() {
+        let rows = [
+            ["case", "IOPS", "then"],
+            ["rand-4k-read", "10,000", "after 1 h 35 min: 6,000 IOPS"],
+            ["short", "3,000", ""],
+        ];
+        let rows = rows.map(|row| row.map(str::to_owned));
+        let narrow = "case            IOPS
+    then
+rand-4k-read  10,000
+    after 1 h 35 min:
+    6,000 IOPS
+short          3,000";
+        assert_eq!(lines(&rows, |column| column == 1, 24, 1).join("\n"), narrow);
     }
 
     #[test]

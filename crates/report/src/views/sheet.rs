@@ -280,11 +280,14 @@ fn limits(limits: &[Figure], sources: &mut Vec<String>) -> Part {
             }
             Origin::Given => ("", String::new()),
         };
-        let value = trimmed(limit.value);
+        let (value, unit) = match limit.unit {
+            "bytes" if limit.value >= 1e9 => (limit.value / 1e9, "GB"),
+            unit => (limit.value, unit),
+        };
         [
             limit.name.clone(),
-            value,
-            limit.unit.to_owned(),
+            trimmed(value),
+            unit.to_owned(),
             limit.origin.how().to_owned(),
             date.to_owned(),
             source,

@@ -300,10 +300,14 @@ fn short(speed: f64) -> String {
     }
 }
 
-/// Whether what was bought is delivered; without an expectation, whether the figures can be used.
+/// Whether what was bought is delivered; without an expectation, whether the figures can be used, and
+/// what held the run back.
 pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> Answer {
-    let own = run(record, &diagnosis.assessment);
+    let mut own = run(record, &diagnosis.assessment);
     let Some(compared) = &diagnosis.expected else {
+        if let Some(limit) = held_back(&diagnosis.assessment.findings) {
+            own.text = format!("{}; {limit}", own.text);
+        }
         return own;
     };
     let delivered = delivered(compared);
@@ -315,6 +319,18 @@ pub fn diagnosis(record: &Record, diagnosis: &Diagnosis) -> Answer {
         );
     }
     delivered
+}
+
+/// What held a run back: the first clause of the one finding that says so. Of several, each is about a
+/// part of the run.
+fn held_back(findings: &[Finding]) -> Option<&str> {
+    let rules = ["bound-by", "never-bound", "at-limit", "latency-bound"];
+    let mut naming = findings
+        .iter()
+        .filter(|finding| rules.contains(&finding.rule));
+    let only = naming.next().filter(|_| naming.next().is_none())?;
+    let clause = only.statement.split("; ").next()?;
+    Some(clause.trim_end_matches('.'))
 }
 
 /// The limits in the most severe state: `Missed: volume IOPS, 6,000 of 8,000 (75 %)`.

@@ -159,15 +159,9 @@ fn errno(error: &anyhow::Error) -> Option<i32> {
 /// Marks the jobs that use a file that could not be created as failed, so that they do not run. `failed`:
 /// the path of each such file, and the errno.
 fn mark_failed(prepared: &mut Prepared, failed: &[(String, i32)]) {
-    if failed.is_empty() {
-        return;
-    }
-    for job in prepared.plan.jobs() {
+    for (job, clone) in prepared.plan.jobs().zip(&mut prepared.clones) {
         let failure = failed.iter().find(|(path, _)| job.targets.contains(path));
-        let mut clones = prepared.clones.iter_mut();
-        if let Some((_, errno)) = failure
-            && let Some(clone) = clones.find(|clone| clone.job == job.name)
-        {
+        if let Some((_, errno)) = failure {
             clone.failed = Some(*errno);
         }
     }

@@ -110,7 +110,9 @@ pub fn make_ready(
     keeps_data: bool,
 ) -> Result<(Vec<u64>, Vec<usize>)> {
     let uses = file.runs.iter().flat_map(|run| &run.uses);
-    let used: HashSet<usize> = uses.flat_map(|one| one.sds.iter().copied()).collect();
+    let used: HashSet<usize> = uses
+        .flat_map(|workload| workload.sds.iter().copied())
+        .collect();
     let (mut sizes, mut format) = (Vec::new(), Vec::new());
     for (index, sd) in file.sds.iter().enumerate() {
         if !used.contains(&index) {

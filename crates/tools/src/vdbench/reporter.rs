@@ -399,7 +399,7 @@ impl<'a> Reporter<'a> {
         let used: BTreeSet<usize> = self.run.planned_jobs.iter().map(|job| job.sd).collect();
         let own = common(used.iter().map(|sd| self.file.sds[*sd].threads));
         let uses = run.uses.iter();
-        let threads = uses.map(|one| concatenated_threads(self.file, run, one).or(own));
+        let threads = uses.map(|workload| concatenated_threads(self.file, run, workload).or(own));
         let bytes: u64 = used.iter().map(|sd| self.inputs.sizes[*sd]).sum();
         // The size of storage on other hosts is known only if the parameters give it.
         let is_known =

@@ -54,8 +54,8 @@ pub(crate) fn run(
     let guard = place::guard(host.destroy_data, host.store).on_host(host.name);
     let found = luns::survey(&file, share.host, &guard)?;
     let mut sizes = supposed(&file);
-    for one in &found {
-        sizes[one.sd] = one.size;
+    for lun in &found {
+        sizes[lun.sd] = lun.size;
     }
     let inputs = Inputs {
         sizes,
@@ -71,8 +71,8 @@ pub(crate) fn run(
     if !permitted() {
         return Ok(None);
     }
-    for one in &found {
-        if !luns::lay_out(&file.sds[one.sd], one, &guard, host.interrupted)? {
+    for lun in &found {
+        if !luns::lay_out(&file.sds[lun.sd], lun, &guard, host.interrupted)? {
             return Ok(None);
         }
     }

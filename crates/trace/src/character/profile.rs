@@ -119,7 +119,7 @@ impl Profile {
         let mut slots = joined(&self.held, width / held_width);
         let tail_ns =
             (last_ns + 1).saturating_sub((slots.len() as u64).saturating_sub(1) * width_ns);
-        // The rate of a moment is none: one operation in 1 ns would be a billion a second.
+        // A rate over a moment says nothing: one operation in 1 ns would be a billion a second.
         if tail_ns < width_ns / 10 && slots.len() > 1 {
             let tail = slots.pop().unwrap_or_default();
             if let Some(slot) = slots.last_mut() {

@@ -236,7 +236,7 @@ fn rates(rates: [f64; 3]) -> String {
 fn sizes(job: &ModelJob) -> String {
     let lists = job.sizes.each_ref();
     let [read, write, trim] = lists.map(|sizes| (!sizes.is_empty()).then(|| size_list(sizes)));
-    // A table must have reads and writes: beside trims, the one that the job lacks is as the other.
+    // A table with trims must have reads and writes, too: the one that the job lacks repeats the other.
     let moving = read.clone().or_else(|| write.clone());
     let moving = moving.filter(|_| trim.is_some());
     by_direction([read.or_else(|| moving.clone()), write.or(moving), trim])

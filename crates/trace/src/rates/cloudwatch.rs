@@ -1,5 +1,5 @@
-//! In: the output of `aws cloudwatch get-metric-statistics` or `get-metric-data`. Out: its figures per
-//! second.
+//! In: the output of `aws cloudwatch get-metric-statistics` or `get-metric-data`, or a graph that
+//! CloudWatch's console saved as CSV. Out: its figures per second.
 //!
 //! EBS reports counts, whose sum over a period must be divided by its length. RDS reports rates per
 //! second, of which the mean is right. (The mean of an EBS count is one over reports of the
@@ -9,7 +9,11 @@ use std::collections::HashMap;
 use std::slice;
 
 use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use serde_json::Value;
+
+use crate::csv::{Separator, split};
 
 use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, interval_length};
 
@@ -20,6 +24,13 @@ struct Known {
     metric: Metric,
     /// Whether its values are sums over their period, and not means.
     is_sum: bool,
+}
+
+impl Known {
+    /// The statistic from which its rate follows.
+    const fn statistic(self) -> &'static str {
+        if self.is_sum { "Sum" } else { "Average" }
+    }
 }
 
 const fn summed(name: &'static str, metric: Metric) -> Known {
@@ -59,9 +70,17 @@ const METRICS: [Known; 16] = [
 ];
 
 pub(super) fn is_known(text: &str) -> bool {
-    text.trim_start().starts_with('{')
-        && (text.contains("\"MetricDataResults\"") || text.contains("\"Datapoints\""))
+    let is_answer = text.trim_start().starts_with('{')
+        && (text.contains("\"MetricDataResults\"") || text.contains("\"Datapoints\""));
+    is_answer
+        || text
+            .lines()
+            .take(8)
+            .any(|line| line.starts_with(FULL_LABEL))
 }
+
+/// How the row of a graph saved as CSV begins that says what is in each column.
+const FULL_LABEL: &str = "Full label,";
 
 /// The values of a metric.
 struct Series {
@@ -78,7 +97,7 @@ struct Point {
     value: f64,
 }
 
-/// Reads the JSON of `get-metric-data` or `get-metric-statistics`.
+/// Reads the JSON of `get-metric-data` or `get-metric-statistics`, or a graph saved as CSV.
 pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, String> {
     if let Some(device) = wanted.device {
         return Err(format!(
@@ -86,11 +105,11 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
              none: ask for that volume, and leave out --device"
         ));
     }
-    let json: Value = serde_json::from_str(text).map_err(|why| format!("no sound JSON: {why}"))?;
     let mut remarks = Vec::new();
-    let series = match json.get("MetricDataResults").and_then(Value::as_array) {
-        Some(results) => data(results, &mut remarks)?,
-        None => statistics(&json)?,
+    let series = if text.trim_start().starts_with('{') {
+        answer(text, &mut remarks)?
+    } else {
+        graph(text, &mut remarks)?
     };
     refuse_several_volumes(&series)?;
     let length_ns = interval_length(smallest_gap(&series), wanted.every_ns)?;
@@ -128,6 +147,85 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
         has_dates: true,
         remarks,
     })
+}
+
+/// Reads the JSON of either command.
+fn answer(text: &str, remarks: &mut Vec<String>) -> Result<Vec<Series>, String> {
+    let json: Value = serde_json::from_str(text).map_err(|why| format!("no sound JSON: {why}"))?;
+    match json.get("MetricDataResults").and_then(Value::as_array) {
+        Some(results) => data(results, remarks),
+        None => statistics(&json),
+    }
+}
+
+/// Reads a graph that the console saved as CSV: five rows about its metrics, such as
+/// `Full label,us-east-1:AWS/EBS VolumeId:vol-1 VolumeReadOps Sum 60`, and then a row for each time, with
+/// an empty cell where a metric has no value.
+fn graph(text: &str, remarks: &mut Vec<String>) -> Result<Vec<Series>, String> {
+    let mut columns: Vec<Option<Series>> = Vec::new();
+    for (line, number) in text.lines().zip(1..) {
+        let mut places = Vec::new();
+        split(line.as_bytes(), Separator::Char(b','), &mut places);
+        let mut cells = places
+            .into_iter()
+            .map(|(from, to)| &line[from as usize..to as usize]);
+        match cells.next().unwrap_or_default() {
+            "Full label" => {
+                let labels = cells.map(|label| column(label, remarks));
+                columns = labels.collect::<Result<_, _>>()?;
+            }
+            "StatusCode" if cells.any(|status| status != "Complete") => {
+                remarks.push("the graph does not have all values of its metrics".to_owned());
+            }
+            "" | "Id" | "StatusCode" | "Messages" | "Label" => {}
+            at => {
+                let from_ns = console_time(at).ok_or_else(|| {
+                    format!("line {number}: `{at}` is no time such as 2026/11/27 10:00:00")
+                })?;
+                let filled = columns
+                    .iter_mut()
+                    .zip(cells)
+                    .filter(|(_, cell)| !cell.is_empty());
+                for (series, cell) in filled {
+                    let value = cell.parse().ok().and_then(figure).ok_or_else(|| {
+                        format!("line {number}: `{cell}` is not a number that a rate can have")
+                    })?;
+                    if let Some(series) = series {
+                        series.points.push(Point { from_ns, value });
+                    }
+                }
+            }
+        }
+    }
+    Ok(columns.into_iter().flatten().collect())
+}
+
+/// The column of a graph by its full label, which ends with the metric, its statistic and its period;
+/// `None`: its metric is no rate.
+fn column(label: &str, remarks: &mut Vec<String>) -> Result<Option<Series>, String> {
+    let Some(known) = metric(label) else {
+        remarks.push(format!("`{label}` is no metric of rates and is left out"));
+        return Ok(None);
+    };
+    let (wanted, name) = (known.statistic(), known.name);
+    if label.split(' ').rev().nth(1) != Some(wanted) {
+        return Err(format!(
+            "`{label}` does not have the statistic {wanted}: choose it for {name} in the console, and \
+             save the graph again"
+        ));
+    }
+    Ok(Some(Series {
+        label: label.to_owned(),
+        known,
+        points: Vec::new(),
+    }))
+}
+
+/// A time of the console in ns since 1970, taken as UTC: it does not say its time zone.
+fn console_time(text: &str) -> Option<u64> {
+    let civil = DateTime::strptime("%Y/%m/%d %H:%M:%S", text).ok()?;
+    let moment = civil.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    u64::try_from(moment.as_nanosecond()).ok()
 }
 
 /// Checks that no two series have different values of one metric at one time.
@@ -223,7 +321,7 @@ fn statistics(json: &Value) -> Result<Vec<Series>, String> {
             names.join(", ")
         )
     })?;
-    let statistic = if known.is_sum { "Sum" } else { "Average" };
+    let statistic = known.statistic();
     let found = json.get("Datapoints").and_then(Value::as_array);
     let mut points = Vec::new();
     for found in found.ok_or("no Datapoints in it")? {
@@ -358,6 +456,32 @@ mod tests {
             refused.contains("`vol-1 VolumeReadOps` and `vol-2 VolumeReadOps`"),
             "{refused}"
         );
+    }
+
+    /// The story: whoever has no command line saves the graph of the console, and its CSV was refused as "no
+    /// known format".
+    #[test]
+    fn a_graph_of_the_console_is_read() {
+        let graph = "Id,m1,m2,m3\nStatusCode,Complete,Complete,Complete\nMessages,,,\n\
+            Full label,us-east-1:AWS/EBS VolumeId:vol-1 VolumeReadOps Sum 60,\
+            us-east-1:AWS/EBS VolumeId:vol-1 BurstBalance Average 60,\"sum(m1, m2)\"\n\
+            Label,VolumeReadOps,BurstBalance,both\n\
+            2026/11/27 10:00:00,6000,99.5,1\n2026/11/27 10:01:00,18000,,2\n";
+        assert!(super::super::is_rate_table(graph.as_bytes()));
+        let found = table(&[graph]).expect("a sound graph");
+        assert_eq!(found.begins_ns, Some(1_795_773_600 * SECOND));
+        let rates: Vec<_> = found
+            .intervals
+            .iter()
+            .map(|slot| (slot.read_iops, slot.balance_percent))
+            .collect();
+        assert_eq!(rates, [(Some(100.0), Some(99.5)), (Some(300.0), None)]);
+        assert!(found.remarks[0].contains("`sum(m1, m2)`"), "{found:?}");
+        // The console shows means of counts unless another statistic is chosen.
+        let means = table(&[&graph.replace("Ops Sum", "Ops Average")]).expect_err("means");
+        assert!(means.contains("the statistic Sum"), "{means}");
+        let odd = table(&[&graph.replace("2026/11/27 10:01", "yesterday")]).expect_err("no time");
+        assert!(odd.contains("line 7: `yesterday:00`"), "{odd}");
     }
 
     /// The story: `--every 0s` was a division by zero.

@@ -4,7 +4,7 @@
 //! ```text
 //!   iostat, sar, sadf ─▶ sysstat ────┐
 //!                                    ├─▶ Sample: a figure of an interval ─▶ RateTable
-//!   get-metric-… ─────▶ cloudwatch ──┘
+//!   get-metric-…, CSV ─▶ cloudwatch ─┘
 //! ```
 //!
 //! A table of rates is no trace: it does not tell how operations came within an interval. So it has a

@@ -104,7 +104,7 @@ impl Worker {
             self.issue_flush(now)
         } else {
             let jobs = std::iter::once(&self.first).chain(&self.others);
-            // Counted apart from the slots, so that a lost operation shows.
+            // Not counted by the slots of the worker, so that a lost operation shows.
             let out: u64 = jobs.map(|job| job.outstanding.count()).sum();
             assert!(
                 out == 0,

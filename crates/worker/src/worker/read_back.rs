@@ -90,7 +90,7 @@ impl Worker {
             return Some(Action::Wait(None));
         }
         let slot = self.free.pop()?;
-        self.verifier.as_mut()?.trims(slot.index(), written);
+        self.verifier.as_mut()?.trim_issued(slot.index(), written);
         Some(self.launch_extra(slot, &request, NO_FLUSH, now))
     }
 
@@ -164,7 +164,9 @@ impl Worker {
     /// Reads the range of a write to compare it; `None` without a free slot.
     fn issue_check(&mut self, now: Nanos, written: &Written) -> Option<Action> {
         let slot = self.free.pop()?;
-        self.verifier.as_mut()?.checks(slot.index(), written);
+        self.verifier
+            .as_mut()?
+            .read_back_issued(slot.index(), written);
         Some(self.launch_extra(slot, &written.request(Direction::Read), NO_FLUSH, now))
     }
 

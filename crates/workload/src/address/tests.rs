@@ -101,6 +101,14 @@ fn mistakes_are_pointed_at() {
         "gp3,iops=many\n         ^^^^ `many` is not a whole number above zero",
     );
     refuse(
+        "gp3,iops=99999999999999999999",
+        "gp3,iops=99999999999999999999\n         ^^^^^^^^^^^^^^^^^^^^ `99999999999999999999` is too large",
+    );
+    refuse(
+        "gp3,iops=00",
+        "gp3,iops=00\n         ^^ `00` is not a whole number above zero",
+    );
+    refuse(
         "gp3,iops=3000,iops=4000",
         "gp3,iops=3000,iops=4000\n              ^^^^ `iops` is given twice",
     );

@@ -135,7 +135,7 @@ fn document(fit: &RatesFit, table: &RateTable) -> Document {
             Part::Heading(heading),
             Part::table(columns, rows),
             Part::Prose(rule),
-            Part::lines("Assumed", about),
+            Part::list("Assumed", about.into_iter().cloned()),
         ],
     }
 }

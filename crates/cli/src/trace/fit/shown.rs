@@ -29,7 +29,7 @@ pub(super) fn document(fit: &Fit, begins: Option<u64>) -> Document {
             )),
             Part::table(columns, rows),
             Part::Prose(rule),
-            Part::lines("Assumed", assumptions),
+            Part::list("Assumed", assumptions.into_iter().cloned()),
             Part::lines("About the recording", &fit.remarks),
         ],
     }
