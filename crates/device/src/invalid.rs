@@ -4,8 +4,7 @@
 use blocklab_units::Nanos;
 
 use crate::{
-    Accounting, Cap, Credit, DeviceSpec, FaultKind, FaultSpec, Latency, Layout, Rate, Service,
-    VolumeSpec,
+    Cap, Credit, DeviceSpec, FaultKind, FaultSpec, Latency, Layout, Rate, Service, VolumeSpec,
 };
 
 /// A specification that cannot be a device, and what would work.
@@ -112,14 +111,10 @@ impl VolumeSpec {
 
     fn check(&self) -> Verdict {
         let kind = &self.kind;
-        let unit = match self.accounting {
-            Accounting::Plain => true,
-            Accounting::Merged { unit }
-            | Accounting::Split { unit }
-            | Accounting::WholeUnits { unit } => {
-                unit.0.is_power_of_two() && (512..=1 << 30).contains(&unit.0)
-            }
-        };
+        let unit = self
+            .accounting
+            .unit()
+            .is_none_or(|unit| unit.0.is_power_of_two() && (512..=1 << 30).contains(&unit.0));
         let places = self
             .queue_depth
             .is_none_or(|queue_depth| (1..=65_536).contains(&queue_depth));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Fault, Origin};
 
 /// What a device is: volumes, how offsets fall on them, and what holds for all of them together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceSpec {
     /// The address: `gp3:1TiB,iops=6000@r5d.xlarge`.
@@ -30,9 +30,7 @@ impl DeviceSpec {
         Self {
             name: name.to_owned(),
             volumes,
-            layout: Layout::default(),
-            instance: None,
-            faults: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -87,7 +85,7 @@ impl Default for Layout {
 }
 
 /// One volume or one local disk.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VolumeSpec {
     /// What it is called in limits and messages: `gp3`, `st1`, `local NVMe`.
@@ -122,18 +120,13 @@ impl VolumeSpec {
         Self {
             kind: kind.to_owned(),
             capacity,
-            accounting: Accounting::Plain,
-            caps: Vec::new(),
-            credits: Vec::new(),
-            service: None,
-            queue_depth: None,
-            network: None,
+            ..Self::default()
         }
     }
 }
 
 /// The limits of the instance, which all its volumes share.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstanceSpec {
     /// `r5d.xlarge`.
@@ -154,9 +147,7 @@ impl InstanceSpec {
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
-            caps: Vec::new(),
-            credits: Vec::new(),
-            cache: None,
+            ..Self::default()
         }
     }
 }
@@ -217,6 +208,19 @@ impl Accounting {
     /// sequential operations below 32 KiB are not merged. A gp2 volume of 3,000 IOPS gave 3,070
     /// sequential reads of 4 KiB, four in flight, none merged by the guest (2017).
     pub const MERGED_FROM: Bytes = Bytes(32 << 10);
+
+    /// The bytes that count as one operation at most; `None`: each counts as one, however long it is.
+    pub(crate) const fn unit(self) -> Option<Bytes> {
+        match self {
+            Self::Plain => None,
+            Self::Merged { unit } | Self::Split { unit } | Self::WholeUnits { unit } => Some(unit),
+        }
+    }
+
+    /// Whether operations that continue one another can count as one.
+    pub(crate) const fn merges(self) -> bool {
+        matches!(self, Self::Merged { .. } | Self::WholeUnits { .. })
+    }
 
     /// What an operation of `size` bytes counts as in the mean. `in_order`: each continues the one before
     /// in the same direction.

@@ -33,7 +33,7 @@ pub struct Inputs {
 }
 
 /// A profile as a plan.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Prepared {
     /// What is run: a case for each time span.
     pub plan: Plan,
@@ -82,10 +82,7 @@ pub fn prepare(profile: &Profile, inputs: &Inputs) -> Result<Prepared, Mistake> 
         inputs,
         prepared: Prepared {
             plan: Plan::once("diskspd", "A profile of DiskSpd.", Vec::new()),
-            notes: Vec::new(),
-            spans: Vec::new(),
-            files: Vec::new(),
-            existing: Vec::new(),
+            ..Prepared::default()
         },
     };
     for (element, why) in &profile.ignored {

@@ -11,7 +11,7 @@ use blocklab_worker::{
     DirectionCounters, JobLog, KeptMiscompare, LatencyHistogram, PriorityTable, Progress, Window,
     latency_sum,
 };
-use blocklab_workload::{Direction, Job, Pace, Rate};
+use blocklab_workload::{Direction, Job, Rate};
 
 use super::failures::{errors, miscompares};
 use super::fidelity::fidelity;
@@ -214,27 +214,13 @@ fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobRes
 /// Operations a second and bytes a second that a job requested, all directions together; `None` for a
 /// unit in which it requested no rate.
 fn requested(job: &Job) -> (Option<f64>, Option<f64>) {
-    match job.pace {
-        Pace::Closed => (None, None),
-        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => in_its_unit(rate),
-        Pace::ByDirection { rates, .. } => {
-            let shares = [job.mix.read, job.mix.write, job.mix.trim];
-            // A direction without a rate goes as fast as it can, and rates of two units have no sum.
-            let rates: Vec<_> = rates
-                .into_iter()
-                .zip(shares)
-                .filter(|(_, share)| *share > 0)
-                .map(|(rate, _)| rate.map(in_its_unit))
-                .collect::<Option<_>>()
-                .unwrap_or_default();
-            let iops: Option<f64> = rates.iter().map(|(iops, _)| *iops).sum();
-            let bytes: Option<f64> = rates.iter().map(|(_, bytes)| *bytes).sum();
-            (
-                iops.filter(|sum| *sum > 0.0),
-                bytes.filter(|sum| *sum > 0.0),
-            )
-        }
-    }
+    let rates = job.rates().unwrap_or_default();
+    // Rates of two units have no sum.
+    let units = rates.iter().map(|rate| in_its_unit(*rate));
+    let (iops, bytes): (Vec<_>, Vec<_>) = units.unzip();
+    let sums = [iops, bytes].map(|all| all.into_iter().sum::<Option<f64>>());
+    let [iops, bytes] = sums.map(|sum| sum.filter(|sum| *sum > 0.0));
+    (iops, bytes)
 }
 
 /// A rate as operations a second, or as bytes a second.

@@ -102,7 +102,7 @@ pub enum Input {
 }
 
 /// A command line.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Command {
     /// Options that belong to no job.
     pub general: General,
@@ -282,11 +282,7 @@ fn terse_version(text: &str) -> Result<u8, String> {
 /// # Errors
 /// Unknown options, and options that lack what they take.
 pub fn parse(arguments: &[String]) -> Result<Command, Mistake> {
-    let mut command = Command {
-        general: General::default(),
-        inputs: Vec::new(),
-        clients: Vec::new(),
-    };
+    let mut command = Command::default();
     let mut files = Vec::new();
     let mut given = arguments.iter();
     while let Some(argument) = given.next() {

@@ -28,7 +28,7 @@ use blocklab_syntax::Mistake;
 pub use clone::CloneFacts;
 
 /// A command line as a plan.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Prepared {
     /// What is run: a case for each stretch between stonewalls.
     pub plan: Plan,
@@ -94,15 +94,8 @@ pub fn prepare(
         context,
         prepared: Prepared {
             plan: Plan::once(name, "Jobs of fio.", Vec::new()),
-            notes: Vec::new(),
-            remarks: Vec::new(),
-            unfit: Vec::new(),
-            forewords: Vec::new(),
-            clones: Vec::new(),
-            files: Vec::new(),
-            directories: Vec::new(),
-            control_groups: Vec::new(),
             globals: resolved.globals.clone(),
+            ..Prepared::default()
         },
         files: Files::default(),
         group: 0,

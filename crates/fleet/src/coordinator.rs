@@ -8,7 +8,7 @@ use blocklab_record::HostClock;
 use blocklab_workload::PLAN_FORMAT;
 
 use crate::clock::Now;
-use crate::message::{Ended, FromHost, Hello, Line, ToHost};
+use crate::message::{FromHost, Hello, Line, ToHost};
 use crate::offset::{Pings, Sample};
 use crate::plan::{FleetPlan, VERSION};
 
@@ -144,7 +144,7 @@ impl Coordinator {
                 monotonic_ns,
                 unix_ns,
             } => self.pong(rank, number, monotonic_ns, unix_ns, now),
-            FromHost::Ended(ended) => self.ended(rank, &ended, now),
+            FromHost::Ended { has_run } => self.ended(rank, has_run, now),
         }
     }
 
@@ -390,17 +390,15 @@ impl Coordinator {
         }
         // Reported already now: if the launch ends early, the clocks as they were before are still known.
         self.report_clocks();
-        self.report(Line::Started {
-            in_ns: AHEAD_NS.unsigned_abs(),
-        });
+        self.report(Line::Started);
         self.enter(Phase::Running, now);
     }
 
     /// The run of a host has ended. Without a run before the start, the others must not begin.
-    fn ended(&mut self, rank: usize, how: &Ended, now: Now) {
+    fn ended(&mut self, rank: usize, has_run: bool, now: Now) {
         self.hosts[rank].has_ended = true;
         let before_start = matches!(self.phase, Phase::Preparing | Phase::Comparing(_, false));
-        if matches!(how, Ended::Nothing(_)) && before_start {
+        if !has_run && before_start {
             self.stop_all(now);
         }
         self.when_all_ended(now);

@@ -81,13 +81,13 @@ impl Live {
                 "{} is not ready, and has not moved for some seconds",
                 hosts.join(", ")
             )),
-            Line::Started { .. } => self.say("all hosts begin together"),
+            Line::Started => self.say("all hosts begin together"),
             Line::Lost { host, why } => {
                 self.warn(&format!("{host} is lost: {why}; the others are stopped"))
             }
-            Line::Begins {
-                host, case, pass, ..
-            } if self.hosts.first() == Some(host) => self.begins(case, *pass),
+            Line::Begins { host, case, pass } if self.hosts.first() == Some(host) => {
+                self.begins(case, *pass)
+            }
             Line::Frame {
                 host,
                 interval,

@@ -17,7 +17,7 @@ use blocklab_units::Nanos;
 
 use crate::clock::clocks;
 use crate::foreign::ForeignTools;
-use crate::message::{Ended, FromHost, Line};
+use crate::message::{FromHost, Line};
 use crate::plan::{FleetPlan, HostTask};
 
 /// What the thread is asked to do.
@@ -69,27 +69,22 @@ impl Member {
     /// Does everything, from the first check to the last message.
     pub(crate) fn work(self) {
         let task = self.plan.hosts[0].clone();
-        let ended = match self.measure(&task) {
-            Ok(Some(record)) => {
-                self.line(Line::Run {
-                    host: task.name,
-                    record: Box::new(record),
-                });
-                Ended::Run
-            }
-            Ok(None) => self.nothing(task.name, "stopped before anything was measured".to_owned()),
-            Err(error) => self.nothing(task.name, format!("{error:#}")),
-        };
-        self.report(FromHost::Ended(ended));
-    }
-
-    /// Reports that there is no run.
-    fn nothing(&self, host: String, why: String) -> Ended {
-        self.line(Line::NoRun {
-            host,
-            why: why.clone(),
+        let measured = self.measure(&task);
+        let end =
+            measured.and_then(|record| record.context("stopped before anything was measured"));
+        let has_run = end.is_ok();
+        let host = task.name;
+        self.line(match end {
+            Ok(record) => Line::Run {
+                host,
+                record: Box::new(record),
+            },
+            Err(error) => Line::NoRun {
+                host,
+                why: format!("{error:#}"),
+            },
         });
-        Ended::Nothing(why)
+        self.report(FromHost::Ended { has_run });
     }
 
     fn report(&self, report: FromHost) {
@@ -236,21 +231,11 @@ impl Observer for HostView<'_> {
                     });
                 }
             }
-            Event::Begins {
-                case,
+            Event::Begins { case, pass, .. } => self.member.line(Line::Begins {
+                host,
+                case: case.name.clone(),
                 pass,
-                step,
-                steps,
-                ..
-            } => {
-                self.member.line(Line::Begins {
-                    host,
-                    case: case.name.clone(),
-                    pass,
-                    step,
-                    steps,
-                });
-            }
+            }),
             Event::Slice(slice) if self.is_followed => self.member.line(Line::Slice {
                 host,
                 interval: slice.clone(),

@@ -63,19 +63,13 @@ pub enum FromHost {
         /// Its time of day, since 1970.
         unix_ns: i64,
     },
-    /// Its run is over. The run itself was sent before, in a [`Line`].
-    Ended(Ended),
+    /// Its part is over. Its run, or why there is none, was sent before, in a [`Line`].
+    Ended {
+        /// Whether there is a run.
+        has_run: bool,
+    },
     /// A sign of life.
     Alive,
-}
-
-/// How the run of a host ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ended {
-    /// With a run, which was sent in a line.
-    Run,
-    /// Without a run, for this reason.
-    Nothing(String),
 }
 
 /// The first message of a host.
@@ -119,10 +113,7 @@ pub enum Line {
     /// A host is ready.
     Ready(String),
     /// The start was set for all hosts.
-    Started {
-        /// Time from now until the start.
-        in_ns: u64,
-    },
+    Started,
     /// A host begins a measurement.
     Begins {
         /// The host.
@@ -131,10 +122,6 @@ pub enum Line {
         case: String,
         /// Number of the pass, from 1.
         pass: u32,
-        /// Number of the measurement, from 0.
-        step: usize,
-        /// Number of all measurements.
-        steps: usize,
     },
     /// The figures of a host in the last interval.
     Frame {

@@ -226,7 +226,7 @@ impl Part<'_> {
         while let Ok(message) = self.from_member.try_recv() {
             match message {
                 MemberMessage::Report(report) => {
-                    self.has_member &= !matches!(report, FromHost::Ended(_));
+                    self.has_member &= !matches!(report, FromHost::Ended { .. });
                     self.report(&report);
                 }
                 MemberMessage::Line(line) => {
@@ -387,7 +387,6 @@ pub fn host_name() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Ended;
     use crate::plan::{ForeignLoad, HostTask, Load};
     use blocklab_record::Record;
     use blocklab_runner::{HostSetting, Observer};
@@ -480,7 +479,7 @@ mod tests {
             std::iter::from_fn(|| part.from_member.recv_timeout(Duration::from_secs(10)).ok());
         assert!(reports.any(|report| matches!(
             report,
-            MemberMessage::Report(FromHost::Ended(Ended::Nothing(_)))
+            MemberMessage::Report(FromHost::Ended { has_run: false })
         )));
     }
 }

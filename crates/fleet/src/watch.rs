@@ -9,14 +9,12 @@ use crate::message::Line;
 
 /// How a host has ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum HostEnd {
+enum HostEnd {
     /// With a run.
     Run(Box<Record>),
-    /// Without a run, for this reason.
-    Nothing(String),
     /// It refused its task, for this reason, before anything was written.
     Refused(String),
-    /// It was lost; what is known about why.
+    /// Without a run, or lost; what is known about why.
     Lost(String),
 }
 
@@ -64,7 +62,7 @@ impl Watch {
             }
             Line::NoRun { host, why } => {
                 // An end that is known already is the cause of it.
-                self.ends.entry(host).or_insert(HostEnd::Nothing(why));
+                self.ends.entry(host).or_insert(HostEnd::Lost(why));
             }
             Line::Refused { host, why } => {
                 self.ends.insert(host, HostEnd::Refused(why));
@@ -73,7 +71,7 @@ impl Watch {
             Line::Clock { host, clock } => {
                 self.clocks.insert(host, clock);
             }
-            Line::Started { .. } => self.is_started = true,
+            Line::Started => self.is_started = true,
             Line::End => self.is_over = true,
             // The others report progress to the live view, or are signs of life.
             _ => {}
@@ -110,7 +108,7 @@ impl Watch {
     /// Adds a run that was read from a host afterwards. Why the host had not sent it becomes the run's
     /// failure.
     pub fn collected(&mut self, host: String, mut record: Record) {
-        if let Some(HostEnd::Lost(why) | HostEnd::Nothing(why)) = self.ends.get(&host) {
+        if let Some(HostEnd::Lost(why)) = self.ends.get(&host) {
             record.failure.get_or_insert_with(|| why.clone());
             self.has_collected = true;
         }
@@ -135,9 +133,7 @@ impl Watch {
                     });
                 }
                 HostEnd::Refused(why) => outcome.refused.push(LostHost { name, why }),
-                HostEnd::Nothing(why) | HostEnd::Lost(why) => {
-                    outcome.lost.push(LostHost { name, why });
-                }
+                HostEnd::Lost(why) => outcome.lost.push(LostHost { name, why }),
             }
         }
         outcome

@@ -1,5 +1,5 @@
 //! In: a [`Handle`] on what is to be written to, and the names of what the user lets be overwritten.
-//! Out: a [`Permission`], or a [`Refusal`] with every reason and what would work.
+//! Out: permission, or a [`Refusal`] with every reason and what would work.
 //! Never: a write; a guess that lets a write happen; a second look at a name.
 
 mod ours;
@@ -28,19 +28,6 @@ pub use ours::mark;
 pub use refusal::Refusal;
 pub(crate) use remains::Content;
 use remains::{Allowed, Remains};
-
-/// That something may be written to. Only [`Guard::may_write`] makes one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Permission {
-    reasons_lifted: Vec<String>,
-}
-
-impl Permission {
-    /// The reasons against it that the user has lifted by a name.
-    pub fn reasons_lifted(&self) -> &[String] {
-        &self.reasons_lifted
-    }
-}
 
 /// How many files are kept open: as many as every machine has descriptors to spare.
 const HELD: usize = 128;
@@ -210,7 +197,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`Refusal`]: every reason, and what would work.
-    pub fn may_write(&self, handle: &Handle) -> Result<Permission, Refusal> {
+    pub fn may_write(&self, handle: &Handle) -> Result<(), Refusal> {
         let checked = self.check(handle);
         match &self.host {
             Some(host) => checked.map_err(|refusal| refusal.on_host(host)),
@@ -218,14 +205,14 @@ impl Guard {
         }
     }
 
-    fn check(&self, handle: &Handle) -> Result<Permission, Refusal> {
+    fn check(&self, handle: &Handle) -> Result<(), Refusal> {
         let path = handle.path();
         let refuse = |cause| Err(refused(path, cause));
         // An open directory stays one, so the kind at the time of opening counts.
         if handle.kind().is_dir() {
             return match reserved(&Machine::recent(), handle) {
                 Some(file_system) => refuse(Cause::Kernels(file_system)),
-                None => Ok(free()),
+                None => Ok(()),
             };
         }
         let metadata = match handle.metadata() {
@@ -238,7 +225,7 @@ impl Guard {
         } else if kind.is_file() {
             self.file(handle, &metadata)
         } else if is_sink(&metadata) {
-            Ok(free())
+            Ok(())
         } else if kind.is_char_device() {
             refuse(Cause::CharDevice)
         } else if kind.is_fifo() {
@@ -249,7 +236,7 @@ impl Guard {
     }
 
     /// Decides about a block device, and claims it if it may be written to.
-    fn device(&self, handle: &Handle, metadata: &Metadata) -> Result<Permission, Refusal> {
+    fn device(&self, handle: &Handle, metadata: &Metadata) -> Result<(), Refusal> {
         let path = handle.path();
         let machine = Machine::look();
         let number = number_text(metadata.rdev());
@@ -285,7 +272,7 @@ impl Guard {
             given_up: names_device(&machine, disk, &self.names),
             reasons: found_reasons.around,
         });
-        let permission = decide(path, [own].into_iter().chain(around))?;
+        decide(path, [own].into_iter().chain(around))?;
         match claimed {
             Claim::Ours(file) => {
                 let mut claims = self.claims.borrow_mut();
@@ -299,7 +286,7 @@ impl Guard {
         }
         self.remains
             .allow(Allowed::device(&machine, node, handle), is_known);
-        Ok(permission)
+        Ok(())
     }
 
     /// Claims a device. It is held already if this run has it by another path, or has its disk or one of
@@ -320,7 +307,7 @@ impl Guard {
     }
 
     /// Decides about a regular file.
-    fn file(&self, handle: &Handle, metadata: &Metadata) -> Result<Permission, Refusal> {
+    fn file(&self, handle: &Handle, metadata: &Metadata) -> Result<(), Refusal> {
         let machine = Machine::recent();
         let (path, id) = (handle.path(), id_of(metadata));
         let mut causes = Vec::new();
@@ -345,12 +332,12 @@ impl Guard {
             given_up: is_of_job_file || names.any(|name| file_id(Path::new(name)) == Some(id)),
             reasons: causes.into_iter().map(|cause| about(path, cause)).collect(),
         };
-        let permission = decide(path, std::iter::once(group))?;
+        decide(path, std::iter::once(group))?;
         // The hosts of a fleet may share a file, too.
         if !is_of_job_file && !is_ours && self.host.is_none() {
             self.lock(handle)?;
         }
-        Ok(permission)
+        Ok(())
     }
 
     /// Keeps other runs from a regular file, if its file system has locks.
@@ -420,12 +407,6 @@ fn about(subject: &Path, cause: Cause) -> Reason {
     Reason { subject, cause }
 }
 
-const fn free() -> Permission {
-    Permission {
-        reasons_lifted: Vec::new(),
-    }
-}
-
 /// A refusal for one reason that no name lifts.
 fn refused(path: &Path, cause: Cause) -> Refusal {
     Refusal {
@@ -472,24 +453,17 @@ impl Named {
 }
 
 /// Permits the write if every reason is lifted by the name of its group.
-fn decide(requested: &Path, groups: impl Iterator<Item = Named>) -> Result<Permission, Refusal> {
-    let (mut lifted, mut remaining, mut names) = (Vec::new(), Vec::new(), Vec::new());
+fn decide(requested: &Path, groups: impl Iterator<Item = Named>) -> Result<(), Refusal> {
+    let (mut remaining, mut names) = (Vec::new(), Vec::new());
     for group in groups {
         if !group.reasons.is_empty() {
             names.push(group.name.clone());
         }
-        for reason in &group.reasons {
-            if group.lifts(reason) {
-                lifted.push(reason.to_string());
-            } else {
-                remaining.push(reason.clone());
-            }
-        }
+        let reasons = group.reasons.iter();
+        remaining.extend(reasons.filter(|reason| !group.lifts(reason)).cloned());
     }
     if remaining.is_empty() {
-        return Ok(Permission {
-            reasons_lifted: lifted,
-        });
+        return Ok(());
     }
     // Names are suggested only where they would be enough.
     if !remaining.iter().all(|reason| reason.cause.can_be_lifted()) {

@@ -7,7 +7,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use blocklab_host::guard::{Guard, Permission, Refusal, file_use};
+use blocklab_host::guard::{Guard, Refusal, file_use};
 use blocklab_host::{Device, Handle, Memory, devices, target_facts};
 use blocklab_record::TargetKind;
 use blocklab_units::Bytes;
@@ -110,7 +110,7 @@ impl Drop for Loop {
     }
 }
 
-fn may_write(path: &Path, destroy: &[&str]) -> Result<Permission, Refusal> {
+fn may_write(path: &Path, destroy: &[&str]) -> Result<(), Refusal> {
     let destroy: Vec<String> = destroy.iter().map(|entry| (*entry).to_owned()).collect();
     Guard::new(&destroy).may_write(&Handle::open(path).unwrap())
 }
@@ -157,8 +157,7 @@ fn a_file_system_is_given_up_by_the_name_of_its_device_only() {
     assert_eq!(reasons(&device, &device.device), expected);
     assert!(may_write(&device.device, &["vda", "loop", "disk.img", "/dev"]).is_err());
     for name in [device.name(), device.path()] {
-        let permission = may_write(&device.device, &[name]).unwrap();
-        assert_eq!(permission.reasons_lifted().len(), 1);
+        may_write(&device.device, &[name]).unwrap();
     }
     assert!(!device.facts().verdict.writes);
 }

@@ -40,6 +40,7 @@ pub(super) struct RawJob<'a> {
     pub entries: Vec<Entry<'a>>,
 }
 
+#[derive(Default)]
 pub(super) struct RawCase<'a> {
     pub head: Case,
     pub place: Range<usize>,
@@ -49,6 +50,7 @@ pub(super) struct RawCase<'a> {
     pub axes: Vec<Axis<'a>>,
 }
 
+#[derive(Default)]
 pub(super) struct Raw<'a> {
     pub study: Study,
     pub defaults: Vec<Entry<'a>>,
@@ -72,12 +74,7 @@ impl Raw<'_> {
 
 /// Sorts the keys of a document to their levels and reads those that are no job's.
 pub(super) fn read<'a>(document: &'a Node<'a>) -> Result<Raw<'a>, Complaint> {
-    let mut raw = Raw {
-        study: Study::default(),
-        defaults: Vec::new(),
-        axes: Vec::new(),
-        cases: Vec::new(),
-    };
+    let mut raw = Raw::default();
     for (name, place, value) in Value(document).entries()? {
         match name {
             "defaults" => raw.defaults = job_entries(section(name, &place, value)?, "[defaults]")?,
@@ -122,11 +119,8 @@ const REPEATED: &str = "[[case]], and [[case.job]] for the jobs of a case";
 /// Reads a section `[[case]]`: its own keys, its jobs and its sweep; every other key is one of a job.
 fn case(value: Value<'_>) -> Result<RawCase<'_>, Complaint> {
     let mut case = RawCase {
-        head: Case::default(),
         place: value.span(),
-        entries: Vec::new(),
-        jobs: Vec::new(),
-        axes: Vec::new(),
+        ..RawCase::default()
     };
     for (name, place, value) in value.entries()? {
         match name {

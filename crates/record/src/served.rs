@@ -7,7 +7,7 @@ use blocklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// One interval of a run, job by job.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct IntervalData {
     /// From 1.
     pub number: u32,

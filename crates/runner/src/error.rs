@@ -61,9 +61,9 @@ pub enum Error {
         /// The time of day.
         now: jiff::Timestamp,
     },
-    /// A region ends beyond its target.
+    /// A region ends beyond its target, or begins there.
     #[error(
-        "{target} has {has}, and the load of `{job}` reaches to {wanted}: a smaller {to_reduce} would work"
+        "{target} has {has}, and the load of `{job}` {extent}: a smaller {to_reduce} would work"
     )]
     BeyondEnd {
         /// The target, as the user named it.
@@ -72,25 +72,9 @@ pub enum Error {
         has: Bytes,
         /// The job with the region.
         job: String,
-        /// End of the region.
-        wanted: Bytes,
+        /// Where the region ends or begins, or that of the last thread if each has one.
+        extent: String,
         /// The keys of the job that would have to be smaller, such as `size`.
-        to_reduce: &'static str,
-    },
-    /// A region begins where its target has ended.
-    #[error(
-        "{target} has {has}, and the load of `{job}` begins at {begin}: a smaller {to_reduce} would work"
-    )]
-    BeginsBeyondEnd {
-        /// The target, as the user named it.
-        target: String,
-        /// Its size.
-        has: Bytes,
-        /// The job with the region.
-        job: String,
-        /// Where the region begins, or that of the last thread if each has one.
-        begin: Bytes,
-        /// The keys of the job that would have to be smaller, such as `offset`.
         to_reduce: &'static str,
     },
     /// The scratch file does not fit.

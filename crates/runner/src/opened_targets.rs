@@ -300,30 +300,31 @@ fn check_regions(
 /// Refuses the region of a job that ends, or only begins, beyond a target of `has`.
 fn check_region(job: &Job, target: &str, has: Bytes) -> Result<(), Error> {
     let begin = last_end(job, Bytes::ZERO);
-    match job.region.size {
-        Some(size) if last_end(job, size) > has => Err(Error::BeyondEnd {
-            target: target.to_owned(),
-            has,
-            job: job.name.clone(),
-            wanted: last_end(job, size),
-            to_reduce: to_reduce(job, size, has),
-        }),
+    let (extent, to_reduce) = match job.region.size {
+        Some(size) if last_end(job, size) > has => {
+            let extent = format!("reaches to {}", last_end(job, size));
+            (extent, to_reduce(job, size, has))
+        }
         // Without a size, it reaches to the end of its target.
-        None if begin > Bytes::ZERO && begin >= has => Err(Error::BeginsBeyondEnd {
-            target: target.to_owned(),
-            has,
-            job: job.name.clone(),
-            begin,
-            to_reduce: if begin.0 - job.region.offset.0 < has.0 {
+        None if begin > Bytes::ZERO && begin >= has => {
+            let to_reduce = if begin.0 - job.region.offset.0 < has.0 {
                 "offset"
             } else if job.region.offset < has {
                 "offset_increment"
             } else {
                 "offset and offset_increment"
-            },
-        }),
-        _ => Ok(()),
-    }
+            };
+            (format!("begins at {begin}"), to_reduce)
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::BeyondEnd {
+        target: target.to_owned(),
+        has,
+        job: job.name.clone(),
+        extent,
+        to_reduce,
+    })
 }
 
 /// A target before it is opened.

@@ -219,21 +219,8 @@ fn lasts(job: &Job) -> Option<Nanos> {
 
 /// The rate of all directions together, with operations of a mean size; `None` if one has no rate.
 fn bytes_per_second(job: &Job, size: f64) -> Option<f64> {
-    let sum = match job.pace {
-        Pace::Closed => return None,
-        Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => {
-            bytes_of(rate, size)
-        }
-        Pace::ByDirection { rates, .. } => {
-            let shares = [job.mix.read, job.mix.write, job.mix.trim];
-            rates
-                .into_iter()
-                .zip(shares)
-                .filter(|(_, share)| *share > 0)
-                .map(|(rate, _)| Some(bytes_of(rate?, size)))
-                .sum::<Option<f64>>()?
-        }
-    };
+    let rates = job.rates()?.into_iter();
+    let sum: f64 = rates.map(|rate| bytes_of(rate, size)).sum();
     // Dividing by a rate of 0 would give an endless time.
     (sum > 0.0).then_some(sum)
 }

@@ -436,11 +436,9 @@ impl<'a> SystemRun<'a> {
             .missing_in_json();
         if let Some(why) = missing {
             (requested.plan, requested.plan_format) = (None, None);
-            self.record.notes.push(Note {
-                level: NoteLevel::Approximated,
-                subject: "again".to_owned(),
-                text: format!("this run cannot be repeated from its record: {why}"),
-            });
+            let text = format!("this run cannot be repeated from its record: {why}");
+            let note = Note::new(NoteLevel::Approximated, "again", text);
+            self.record.notes.push(note);
         }
     }
 
@@ -526,15 +524,13 @@ fn resume_from(record: &mut Record, before: Record, steps: &[(usize, u32)]) {
         note.add_to(&mut record.notes);
     }
     let done = record.measurements.len();
-    record.notes.push(Note {
-        level: NoteLevel::Approximated,
-        subject: "resumed".to_owned(),
-        text: format!(
-            "the run was interrupted after {done} of {} measurements and resumed later; a scratch \
-             file was created again",
-            steps.len()
-        ),
-    });
+    let text = format!(
+        "the run was interrupted after {done} of {} measurements and resumed later; a scratch file \
+         was created again",
+        steps.len()
+    );
+    let note = Note::new(NoteLevel::Approximated, "resumed", text);
+    record.notes.push(note);
 }
 
 /// Uses the null engine for the null target.
@@ -561,11 +557,8 @@ fn replace_engines(plan: &mut Plan, may_replace: bool) -> Option<Note> {
         used.insert(job.engine.name());
     }
     let used = Vec::from_iter(used).join(" and ");
-    (!used.is_empty()).then(|| Note {
-        level: NoteLevel::Approximated,
-        subject: "engine".to_owned(),
-        text: format!("io_uring is not available here ({error}); the run used {used}"),
-    })
+    let text = format!("io_uring is not available here ({error}); the run used {used}");
+    (!used.is_empty()).then(|| Note::new(NoteLevel::Approximated, "engine", text))
 }
 
 /// Replaces engines of a plan that its targets or this machine cannot use, and gives the request and

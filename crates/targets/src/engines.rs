@@ -55,26 +55,24 @@ impl EngineSetup<'_> {
         let memory = self.buffers.addresses();
         macro_rules! inline {
             ($call:expr) => {
-                visitor.visit(Inline::new(clock, $call, depth))
+                visitor.visit(Inline::new(clock, $call, files, depth))
             };
         }
         let paths = self.paths.iter().copied();
         Ok(match self.engine {
             Engine::Null | Engine::Exec => inline!(NullCall),
             Engine::Cpuio(chunk) => inline!(BurnCall::new(clock, chunk)),
-            Engine::Sync => inline!(SyncCall::new(Call::Seek, files, memory)),
-            Engine::Psync => inline!(SyncCall::new(Call::Positioned, files, memory)),
-            Engine::Vsync => inline!(SyncCall::new(Call::SeekVectored, files, memory)),
-            Engine::Pvsync => inline!(SyncCall::new(Call::PlainVectored, files, memory)),
-            Engine::Pvsync2(own) => inline!(SyncCall::new(
-                Call::Vectored(vectored(own, flags)),
-                files,
-                memory
-            )),
-            Engine::Mmap => inline!(MmapCall::new(files, writes, memory)?),
-            Engine::Splice => inline!(SpliceCall::new(files, memory)?),
-            Engine::Falloc => inline!(SpaceCall::allocating(files)),
-            Engine::Ftruncate => inline!(SpaceCall::truncating(files)),
+            Engine::Sync => inline!(SyncCall::new(Call::Seek, memory)),
+            Engine::Psync => inline!(SyncCall::new(Call::Positioned, memory)),
+            Engine::Vsync => inline!(SyncCall::new(Call::SeekVectored, memory)),
+            Engine::Pvsync => inline!(SyncCall::new(Call::PlainVectored, memory)),
+            Engine::Pvsync2(own) => {
+                inline!(SyncCall::new(Call::Vectored(vectored(own, flags)), memory))
+            }
+            Engine::Mmap => inline!(MmapCall::new(&files, writes, memory)?),
+            Engine::Splice => inline!(SpliceCall::new(memory)?),
+            Engine::Falloc => inline!(SpaceCall::Allocate),
+            Engine::Ftruncate => inline!(SpaceCall::Truncate),
             Engine::FileCreate => inline!(NamesCall::new(NameCall::Create, paths)?),
             Engine::FileStat | Engine::DirStat => inline!(NamesCall::new(NameCall::Stat, paths)?),
             Engine::FileDelete => inline!(NamesCall::new(NameCall::Delete, paths)?),

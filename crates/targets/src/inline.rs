@@ -10,15 +10,16 @@ use crate::clock::{Clock, sleep_until};
 
 /// Something that carries out an operation at once.
 pub trait CarryOut {
-    /// Carries out an operation. Returns its result as [`Completion::result`] has it.
-    fn carry_out(&self, io: &Io) -> i32;
+    /// Carries out an operation on one of these files. Returns its result as [`Completion::result`] has
+    /// it.
+    fn carry_out(&self, io: &Io, files: &[OpenFile]) -> i32;
 
-    /// As [`Target::exchange`].
+    /// A file is about to take the place of another one.
     ///
     /// # Errors
     /// As [`Target::exchange`].
-    fn exchange(&mut self, _place: usize, file: OpenFile) -> io::Result<OpenFile> {
-        Ok(file)
+    fn prepare(&mut self, _place: usize, _file: &OpenFile) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -27,7 +28,7 @@ pub struct NullCall;
 
 impl CarryOut for NullCall {
     #[inline]
-    fn carry_out(&self, io: &Io) -> i32 {
+    fn carry_out(&self, io: &Io, _: &[OpenFile]) -> i32 {
         io.whole_result()
     }
 }
@@ -46,7 +47,7 @@ impl BurnCall {
 }
 
 impl CarryOut for BurnCall {
-    fn carry_out(&self, io: &Io) -> i32 {
+    fn carry_out(&self, io: &Io, _: &[OpenFile]) -> i32 {
         let end = self.clock.now().saturating_add(self.chunk);
         while self.clock.now() < end {
             std::hint::spin_loop();
@@ -59,15 +60,17 @@ impl CarryOut for BurnCall {
 pub struct Inline<C> {
     clock: Clock,
     call: C,
+    files: Vec<OpenFile>,
     done: Vec<Completion>,
 }
 
 impl<C: CarryOut> Inline<C> {
-    /// Carries out operations with `call`, at most `depth` of them staged.
-    pub fn new(clock: Clock, call: C, depth: u32) -> Self {
+    /// Carries out operations on these files with `call`, at most `depth` of them staged.
+    pub fn new(clock: Clock, call: C, files: Vec<OpenFile>, depth: u32) -> Self {
         Self {
             clock,
             call,
+            files,
             done: Vec::with_capacity(depth as usize),
         }
     }
@@ -75,12 +78,13 @@ impl<C: CarryOut> Inline<C> {
 
 impl<C: CarryOut> Target for Inline<C> {
     fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
-        self.call.exchange(place, file)
+        self.call.prepare(place, &file)?;
+        Ok(std::mem::replace(&mut self.files[place], file))
     }
 
     #[inline]
     fn submit(&mut self, io: &Io) {
-        let result = self.call.carry_out(io);
+        let result = self.call.carry_out(io, &self.files);
         debug_assert!(
             i64::from(result) <= i64::from(io.len),
             "{result} bytes moved of {}",

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Completion, Direction, Io, Slot, SyncKind};
+use blocklab_workload::{Completion, Direction, Io, SyncKind};
 
 use crate::buffers::BufferAddresses;
 use crate::clock::{Clock, sleep_until, timespec};
@@ -264,10 +264,7 @@ impl LibaioTarget {
         // SAFETY: staged pointers point into `blocks`, which never moves.
         let index = unsafe { (*block).data } as u32;
         let errno = error.raw_os_error().unwrap_or(libc::EIO);
-        self.inline.push(Completion {
-            slot: Slot::returned(index),
-            result: -errno,
-        });
+        self.inline.push(Completion::new(index, -errno));
     }
 }
 
@@ -354,8 +351,5 @@ impl Target for LibaioTarget {
 }
 
 fn completion(event: &Event) -> Completion {
-    Completion {
-        slot: Slot::returned(event.data as u32),
-        result: event.result as i32,
-    }
+    Completion::new(event.data as u32, event.result as i32)
 }

@@ -20,7 +20,6 @@ use crate::inline::CarryOut;
 /// puts a zero page under the faulting address, so that the copy ends, and notes the fault; the
 /// operation then fails with EIO, and the file is mapped anew over that page.
 pub struct MmapCall {
-    files: Vec<OpenFile>,
     maps: Vec<Map>,
     /// For reading, and for writing where the job writes.
     protection: ProtFlags,
@@ -52,7 +51,7 @@ impl Drop for Map {
 impl MmapCall {
     /// # Errors
     /// When a file cannot be mapped: empty, or of a kind without mappings.
-    pub fn new(files: Vec<OpenFile>, write: bool, buffers: BufferAddresses) -> io::Result<Self> {
+    pub fn new(files: &[OpenFile], write: bool, buffers: BufferAddresses) -> io::Result<Self> {
         install_handler();
         let mut protection = ProtFlags::READ;
         protection.set(ProtFlags::WRITE, write);
@@ -61,15 +60,15 @@ impl MmapCall {
             .map(|file| map(file, protection))
             .collect::<io::Result<_>>()?;
         Ok(Self {
-            files,
             maps,
             protection,
             buffers,
         })
     }
 
-    /// Copies between the buffer of a slot and the mapping. Returns the bytes, or a negated errno.
-    fn copy(&self, io: &Io) -> i32 {
+    /// Copies between the buffer of a slot and the mapping of its file. Returns the bytes, or a negated
+    /// errno.
+    fn copy(&self, io: &Io, file: &OpenFile) -> i32 {
         let map = &self.maps[io.file as usize];
         let (offset, len) = (io.offset as usize, io.len as usize);
         if offset + len > map.len {
@@ -99,10 +98,7 @@ impl MmapCall {
             return io.len as i32;
         }
         // Over the page of zeros, of which the next operation would take the zeros for data.
-        let (start, fd) = (
-            map.start.as_ptr().cast(),
-            &self.files[io.file as usize].file,
-        );
+        let (start, fd) = (map.start.as_ptr().cast(), &file.file);
         let flags = MapFlags::SHARED | MapFlags::FIXED;
         // SAFETY: exactly the mapping made in `map`, in which no copy is under way.
         let restored = unsafe { mmap(start, map.len, self.protection, flags, fd, 0) };
@@ -111,21 +107,21 @@ impl MmapCall {
 }
 
 impl CarryOut for MmapCall {
-    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
+    fn prepare(&mut self, place: usize, file: &OpenFile) -> io::Result<()> {
         self.maps[place] = match file.size {
             // Closed: no operation lies within it.
             0 => Map::NONE,
-            _ => map(&file, self.protection)?,
+            _ => map(file, self.protection)?,
         };
-        Ok(std::mem::replace(&mut self.files[place], file))
+        Ok(())
     }
 
-    fn carry_out(&self, io: &Io) -> i32 {
-        let file = &self.files[io.file as usize];
+    fn carry_out(&self, io: &Io, files: &[OpenFile]) -> i32 {
+        let file = &files[io.file as usize];
         match io.direction {
             Direction::Trim => trim(file, io.offset, io.len),
             Direction::Sync => flush_file(&file.file, io),
-            Direction::Read | Direction::Write => self.copy(io),
+            Direction::Read | Direction::Write => self.copy(io, file),
         }
     }
 }
@@ -240,13 +236,13 @@ mod tests {
         let page = PAGE.load(Ordering::Relaxed) as u64;
         let file = tempfile::tempfile().expect("a file");
         file.set_len(2 * page).expect("two pages");
-        let opened = OpenFile {
+        let files = [OpenFile {
             file: file.try_clone().expect("a descriptor"),
             is_block: false,
             size: 2 * page,
-        };
+        }];
         let (buffers, mut slots) = Buffers::new(1, page as usize).expect("a buffer");
-        let call = MmapCall::new(vec![opened], false, buffers.addresses()).expect("a mapping");
+        let call = MmapCall::new(&files, false, buffers.addresses()).expect("a mapping");
         let request = Request {
             target: 0,
             direction: Direction::Read,
@@ -256,7 +252,7 @@ mod tests {
         let io = Io::new(slots.pop().expect("a slot"), &request);
         let read_after = |pages: u64, file: &File| {
             file.set_len(pages * page).expect("another length");
-            call.carry_out(&io)
+            call.carry_out(&io, &files)
         };
         let results = [1, 1, 2].map(|pages| read_after(pages, &file));
         assert_eq!(results, [-libc::EIO, -libc::EIO, page as i32]);

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Completion, Io, Slot};
+use blocklab_workload::{Completion, Io};
 
 use crate::Target;
 use crate::clock::{Clock, sleep_until};
@@ -56,10 +56,7 @@ impl ModelTarget {
         while let Some(Reverse(next)) = self.pending.peek()
             && next.at <= now
         {
-            done.push(Completion {
-                slot: Slot::returned(next.slot),
-                result: next.result,
-            });
+            done.push(Completion::new(next.slot, next.result));
             self.pending.pop();
         }
         now

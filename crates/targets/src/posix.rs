@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Completion, Direction, Io, Slot, SyncKind};
+use blocklab_workload::{Completion, Direction, Io, SyncKind};
 
 use crate::buffers::BufferAddresses;
 use crate::clock::{Clock, sleep_until, timespec};
@@ -79,11 +79,9 @@ impl PosixTarget {
                     state => (state, libc::aio_return(block)),
                 }
             };
-            done.push(Completion {
-                slot: Slot::returned(*slot),
-                // The kernel moves less than 2 GiB at once, so the number of bytes fits.
-                result: if state == 0 { moved as i32 } else { -state },
-            });
+            // The kernel moves less than 2 GiB at once, so the number of bytes fits.
+            let result = if state == 0 { moved as i32 } else { -state };
+            done.push(Completion::new(*slot, result));
             false
         });
     }

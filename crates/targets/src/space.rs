@@ -15,48 +15,27 @@ use crate::flush_trim::{flush_file, result, trim};
 use crate::inline::CarryOut;
 
 /// Operations on the space of files instead of their data.
-pub struct SpaceCall {
-    files: Vec<OpenFile>,
-    /// ftruncate to the offset of each write; otherwise fallocate.
-    truncates: bool,
-}
-
-impl SpaceCall {
-    /// Allocates and frees space in these files.
-    pub const fn allocating(files: Vec<OpenFile>) -> Self {
-        Self {
-            files,
-            truncates: false,
-        }
-    }
-
-    /// Sets the length of these files.
-    pub const fn truncating(files: Vec<OpenFile>) -> Self {
-        Self {
-            files,
-            truncates: true,
-        }
-    }
+pub enum SpaceCall {
+    /// fallocate, which also frees.
+    Allocate,
+    /// ftruncate to the offset of each write.
+    Truncate,
 }
 
 impl CarryOut for SpaceCall {
-    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
-        Ok(std::mem::replace(&mut self.files[place], file))
-    }
-
-    fn carry_out(&self, io: &Io) -> i32 {
-        let file = &self.files[io.file as usize];
+    fn carry_out(&self, io: &Io, files: &[OpenFile]) -> i32 {
+        let file = &files[io.file as usize];
         let (offset, len) = (io.offset, u64::from(io.len));
-        let done = match (self.truncates, io.direction) {
+        let done = match (self, io.direction) {
             (_, Direction::Sync) => return flush_file(&file.file, io),
-            (true, Direction::Write) => ftruncate(&file.file, io.offset),
-            (true, _) => Err(Errno::INVAL),
-            (false, Direction::Trim) => return trim(file, io.offset, io.len),
+            (Self::Truncate, Direction::Write) => ftruncate(&file.file, io.offset),
+            (Self::Truncate, _) => Err(Errno::INVAL),
+            (Self::Allocate, Direction::Trim) => return trim(file, io.offset, io.len),
             // Space without a change of the file's size, and with it.
-            (false, Direction::Read) => {
+            (Self::Allocate, Direction::Read) => {
                 fallocate(&file.file, FallocateFlags::KEEP_SIZE, offset, len)
             }
-            (false, Direction::Write) => {
+            (Self::Allocate, Direction::Write) => {
                 fallocate(&file.file, FallocateFlags::empty(), offset, len)
             }
         };
@@ -103,7 +82,7 @@ impl NamesCall {
 }
 
 impl CarryOut for NamesCall {
-    fn carry_out(&self, io: &Io) -> i32 {
+    fn carry_out(&self, io: &Io, _: &[OpenFile]) -> i32 {
         let index = io.file as usize;
         // A second call of these fails, as the name is there or gone by the first. A pass has an operation
         // for each block of a file, and the first of them has done it.

@@ -15,7 +15,6 @@ use crate::inline::CarryOut;
 /// Moves data through a pipe: splice between pipe and file, vmsplice and read between pipe and
 /// buffer.
 pub struct SpliceCall {
-    files: Vec<OpenFile>,
     buffers: BufferAddresses,
     reader: PipeReader,
     writer: PipeWriter,
@@ -24,12 +23,11 @@ pub struct SpliceCall {
 impl SpliceCall {
     /// # Errors
     /// When the process has no file numbers left for a pipe.
-    pub fn new(files: Vec<OpenFile>, buffers: BufferAddresses) -> io::Result<Self> {
+    pub fn new(buffers: BufferAddresses) -> io::Result<Self> {
         let (reader, writer) = pipe()?;
         // A larger pipe means fewer calls; the default of 64 KiB works too.
         let _ = fcntl_setpipe_size(&writer, 1 << 20);
         Ok(Self {
-            files,
             buffers,
             reader,
             writer,
@@ -100,12 +98,8 @@ impl SpliceCall {
 }
 
 impl CarryOut for SpliceCall {
-    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
-        Ok(std::mem::replace(&mut self.files[place], file))
-    }
-
-    fn carry_out(&self, io: &Io) -> i32 {
-        let file = &self.files[io.file as usize];
+    fn carry_out(&self, io: &Io, files: &[OpenFile]) -> i32 {
+        let file = &files[io.file as usize];
         match io.direction {
             Direction::Read | Direction::Write => result(self.transfer(&file.file, io)),
             Direction::Trim => trim(file, io.offset, io.len),

@@ -1,6 +1,5 @@
 //! The engines that move data by one system call an operation: sync, psync, vsync, pvsync.
 
-use std::io;
 use std::os::fd::AsRawFd;
 
 use blocklab_workload::{Direction, Io};
@@ -28,29 +27,20 @@ pub enum Call {
 /// The synchronous family: an operation is carried out in the submitting call.
 pub struct SyncCall {
     call: Call,
-    files: Vec<OpenFile>,
     buffers: BufferAddresses,
 }
 
 impl SyncCall {
-    /// System calls of one kind on these files.
-    pub fn new(call: Call, files: Vec<OpenFile>, buffers: BufferAddresses) -> Self {
-        Self {
-            call,
-            files,
-            buffers,
-        }
+    /// System calls of one kind.
+    pub const fn new(call: Call, buffers: BufferAddresses) -> Self {
+        Self { call, buffers }
     }
 }
 
 impl CarryOut for SyncCall {
-    fn exchange(&mut self, place: usize, file: OpenFile) -> io::Result<OpenFile> {
-        Ok(std::mem::replace(&mut self.files[place], file))
-    }
-
     #[inline]
-    fn carry_out(&self, io: &Io) -> i32 {
-        let file = &self.files[io.file as usize];
+    fn carry_out(&self, io: &Io, files: &[OpenFile]) -> i32 {
+        let file = &files[io.file as usize];
         let fd = file.file.as_raw_fd();
         match io.direction {
             Direction::Read | Direction::Write => {

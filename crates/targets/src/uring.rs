@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Completion, Direction, Io, Slot, SyncKind, UringOptions};
+use blocklab_workload::{Completion, Direction, Io, SyncKind, UringOptions};
 use io_uring::types::{CancelBuilder, Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, EnterFlags, IoUring, SubmissionQueue, Submitter, opcode, squeue};
 
@@ -190,10 +190,10 @@ impl UringTarget {
         // The first makes visible what the kernel has added, the second gives the entries back to it.
         self.finished.sync();
         let before = done.len();
-        done.extend((&mut self.finished).map(|entry| Completion {
-            slot: Slot::returned(entry.user_data() as u32),
-            result: entry.result(),
-        }));
+        let finished = &mut self.finished;
+        done.extend(
+            finished.map(|entry| Completion::new(entry.user_data() as u32, entry.result())),
+        );
         self.finished.sync();
         let came = &done[before..];
         debug_assert!(

@@ -95,10 +95,7 @@ fn a_wait_returns_at_once_with_what_came_back_inline() {
     for options in ways() {
         let mut hanging = Hanging::new(options);
         let target = &mut hanging.target;
-        target.inline.push(Completion {
-            slot: Slot::returned(0),
-            result: 0,
-        });
+        target.inline.push(Completion::new(0, 0));
         let begun = target.clock.now();
         let until = begun.saturating_add(Nanos::from_millis(10_000));
         let mut done = Vec::new();

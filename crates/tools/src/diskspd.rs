@@ -44,7 +44,7 @@ pub fn run(args: &DiskspdArgs, store: &Store) -> Result<ExitCode> {
             if error.is::<Mistake>() {
                 NOT_UNDERSTOOD
             } else {
-                code_of(error, status::FAILED)
+                code_of(error)
             }
         },
     )

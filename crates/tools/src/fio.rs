@@ -119,10 +119,7 @@ impl OwnOptions {
 
 /// Runs what the arguments request.
 pub fn run(args: &FioArgs, store: &Store, hosts: &dyn ManyHosts) -> Result<ExitCode> {
-    supervisor::supervise(
-        || attempt(&args.args, store, hosts),
-        |error| code_of(error, status::FAILED),
-    )
+    supervisor::supervise(|| attempt(&args.args, store, hosts), code_of)
 }
 
 /// Does what the arguments request, and gives the exit code. Requests that run no jobs on this machine

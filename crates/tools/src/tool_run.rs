@@ -99,13 +99,12 @@ pub const fn with_keeping(code: u8, is_well: bool) -> u8 {
     }
 }
 
-/// The exit code for an error. A store that cannot be written to is an invalid request for every tool;
-/// anything else gives `otherwise`.
-pub fn code_of(error: &anyhow::Error, otherwise: u8) -> u8 {
+/// The exit code for an error. A store that cannot be written to is an invalid request for every tool.
+pub fn code_of(error: &anyhow::Error) -> u8 {
     if error.is::<NoStore>() {
         status::MISTAKE
     } else {
-        otherwise
+        status::FAILED
     }
 }
 

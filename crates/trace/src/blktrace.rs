@@ -15,9 +15,9 @@ use std::io::BufRead;
 use blocklab_units::{Nanos, SECTOR};
 use blocklab_workload::Direction;
 
-use super::{Clock, Moment, Operation, Source, Trace, TraceError};
+use super::{Clock, Moment, Trace, TraceError};
 use crate::bytes::fill;
-use crate::operation::{Names, Raw};
+use crate::operation::{Names, Raw, RawSource, Split};
 use crate::paired::{Paired, Request};
 
 const MAGIC: u32 = 0x6561_7400;
@@ -261,24 +261,23 @@ pub struct Blktrace<R> {
     names: Names,
     /// Operations that wait for their completion.
     paired: Paired,
-    /// The rest of an operation that is longer than one can be.
-    rest: Option<Raw>,
 }
 
 impl<R: BufRead> Blktrace<R> {
     /// `moment`: which step of a request counts as its arrival.
-    pub fn new(input: R, moment: Moment) -> Self {
-        Self {
+    pub fn new(input: R, moment: Moment) -> Split<Self> {
+        Split::new(Self {
             records: Records::new(input),
             moment,
             names: Names::default(),
             paired: Paired::default(),
-            rest: None,
-        }
+        })
     }
+}
 
+impl<R: BufRead> RawSource for Blktrace<R> {
     /// The next operation with its completion, if that is known.
-    fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
+    fn next_raw(&mut self) -> Result<Option<Raw>, TraceError> {
         loop {
             // Operations come out in the order of their arrival, each when its completion is known.
             if let Some(raw) = self.paired.ready() {
@@ -317,16 +316,6 @@ impl<R: BufRead> Blktrace<R> {
             }
         }
     }
-}
-
-impl<R: BufRead> Source for Blktrace<R> {
-    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        let raw = match self.rest.take() {
-            Some(rest) => Some(rest),
-            None => self.raw()?,
-        };
-        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
-    }
 
     fn targets(&self) -> &[String] {
         self.names.all()
@@ -352,6 +341,7 @@ fn no_record(place: usize) -> TraceError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Source;
     use crate::testing::all;
     use blocklab_workload::Replayed;
 

@@ -14,9 +14,9 @@ use blocklab_workload::Direction;
 use crate::csv::{Words, direction, letters};
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
-use crate::operation::{Names, Raw};
+use crate::operation::{Names, Raw, RawSource, Split};
 use crate::paired::remark_on_lost;
-use crate::{Clock, Operation, Source, TraceError};
+use crate::{Clock, TraceError};
 
 /// In ns, the units of the columns: biosnoop has TIME in seconds and LAT in milliseconds, xperf has all
 /// times in microseconds.
@@ -40,8 +40,6 @@ pub struct Completions<R> {
     /// The titles of xperf's columns: of reads and writes, and of flushes.
     titles: [Vec<String>; 2],
     names: Names,
-    /// The rest of an operation that is longer than one can be.
-    rest: Option<Raw>,
     /// Whether biosnoop's table has the column QUE.
     has_queue: bool,
     /// Number of events that biosnoop has lost.
@@ -50,39 +48,15 @@ pub struct Completions<R> {
 
 impl<R: BufRead> Completions<R> {
     /// A text of this kind.
-    pub fn new(input: R, kind: CompletionText) -> Self {
-        Self {
+    pub fn new(input: R, kind: CompletionText) -> Split<Self> {
+        Split::new(Self {
             lines: Lines::new(input),
             kind,
             titles: Default::default(),
             names: Names::default(),
-            rest: None,
             has_queue: false,
             lost: 0,
-        }
-    }
-
-    /// The operation of the next line that has one.
-    fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
-        loop {
-            if self.lines.next()?.is_none() {
-                return Ok(None);
-            }
-            let line = self.lines.line();
-            if line.trim_ascii().is_empty() {
-                continue;
-            }
-            let read = match self.kind {
-                CompletionText::Biosnoop => {
-                    biosnoop(line, &mut self.has_queue, &mut self.lost, &mut self.names)
-                }
-                CompletionText::Xperf => xperf(line, &mut self.titles, &mut self.names),
-            };
-            let read = read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
-            if let Some(raw) = read {
-                return Ok(Some(raw));
-            }
-        }
+        })
     }
 }
 
@@ -219,13 +193,28 @@ fn xperf(
     raw.checked().map(Some)
 }
 
-impl<R: BufRead> Source for Completions<R> {
-    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        let raw = match self.rest.take() {
-            Some(rest) => Some(rest),
-            None => self.raw()?,
-        };
-        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
+impl<R: BufRead> RawSource for Completions<R> {
+    /// The operation of the next line that has one.
+    fn next_raw(&mut self) -> Result<Option<Raw>, TraceError> {
+        loop {
+            if self.lines.next()?.is_none() {
+                return Ok(None);
+            }
+            let line = self.lines.line();
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let read = match self.kind {
+                CompletionText::Biosnoop => {
+                    biosnoop(line, &mut self.has_queue, &mut self.lost, &mut self.names)
+                }
+                CompletionText::Xperf => xperf(line, &mut self.titles, &mut self.names),
+            };
+            let read = read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
+            if let Some(raw) = read {
+                return Ok(Some(raw));
+            }
+        }
     }
 
     fn targets(&self) -> &[String] {
@@ -244,6 +233,7 @@ impl<R: BufRead> Source for Completions<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Source;
     use crate::testing::{all, fault};
 
     #[test]

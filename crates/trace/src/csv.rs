@@ -15,8 +15,8 @@ use blocklab_workload::Direction;
 
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
-use crate::operation::{Names, Raw};
-use crate::{Clock, Operation, Source, TraceError};
+use crate::operation::{Names, Raw, RawSource, Split};
+use crate::{Clock, TraceError};
 
 mod columns;
 mod presets;
@@ -53,8 +53,6 @@ pub struct Csv<R> {
     names: Names,
     /// The name of the current line's device.
     device: String,
-    /// The rest of an operation that is longer than one can be.
-    rest: Option<Raw>,
     spread: Spread,
     /// Number of lines whose kind of operation is empty.
     without_response: u64,
@@ -78,18 +76,17 @@ const MAX_PER_SECOND: usize = 1 << 20;
 
 impl<R: BufRead> Csv<R> {
     /// A table with these columns.
-    pub fn new(input: R, columns: Columns) -> Self {
-        Self {
+    pub fn new(input: R, columns: Columns) -> Split<Self> {
+        Split::new(Self {
             lines: Lines::new(input),
             columns,
             places: None,
             fields: Vec::new(),
             names: Names::default(),
             device: String::new(),
-            rest: None,
             spread: Spread::default(),
             without_response: 0,
-        }
+        })
     }
 
     /// Reads the beginning of the file and finds the columns. True, if the line that was read last is
@@ -452,14 +449,13 @@ fn bare(line: &[u8], mut from: usize, mut to: usize) -> (u32, u32) {
     (from as u32, to as u32)
 }
 
-impl<R: BufRead> Source for Csv<R> {
-    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        let raw = match self.rest.take() {
-            Some(rest) => Some(rest),
-            None if self.columns.spreads => self.spread()?,
-            None => self.raw()?,
-        };
-        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
+impl<R: BufRead> RawSource for Csv<R> {
+    fn next_raw(&mut self) -> Result<Option<Raw>, TraceError> {
+        if self.columns.spreads {
+            self.spread()
+        } else {
+            self.raw()
+        }
     }
 
     fn targets(&self) -> &[String] {
@@ -494,6 +490,7 @@ impl<R: BufRead> Source for Csv<R> {
 mod tests {
     use super::*;
     use crate::testing::{all, fault};
+    use crate::{Operation, Source};
 
     fn preset(name: &str, text: &str) -> Vec<Operation> {
         let columns = Preset::find(name).expect("known").columns();

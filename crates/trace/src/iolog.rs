@@ -19,9 +19,9 @@ use std::io::BufRead;
 use blocklab_units::{Nanos, agreeing, plural};
 use blocklab_workload::Direction;
 
-use super::{Clock, Operation, Source, Trace, TraceError};
+use super::{Clock, Trace, TraceError};
 use crate::lines::Lines;
-use crate::operation::Raw;
+use crate::operation::{Raw, RawSource, Split};
 
 /// Reads a whole trace for a replay.
 ///
@@ -31,9 +31,9 @@ pub fn parse(text: &str) -> Result<Trace, TraceError> {
     let mut iolog = Iolog::new(text.as_bytes());
     let mut trace = Trace::from_source(&mut iolog)?;
     // A text without a single line is no trace either.
-    is_timed(&iolog.head)?;
-    trace.is_untimed = !iolog.reading.timed;
-    trace.passed_over = iolog.reading.passed_over;
+    is_timed(&iolog.source.head)?;
+    trace.is_untimed = !iolog.source.reading.timed;
+    trace.passed_over = iolog.source.reading.passed_over;
     Ok(trace)
 }
 
@@ -43,23 +43,22 @@ pub struct Iolog<R> {
     /// The first line, which may be repeated.
     head: String,
     reading: Reading,
-    /// The rest of an operation that is longer than one can be.
-    rest: Option<Raw>,
 }
 
 impl<R: BufRead> Iolog<R> {
     /// Reads a trace of either version.
-    pub fn new(input: R) -> Self {
-        Self {
+    pub fn new(input: R) -> Split<Self> {
+        Split::new(Self {
             lines: Lines::new(input),
             head: String::new(),
             reading: Reading::default(),
-            rest: None,
-        }
+        })
     }
+}
 
+impl<R: BufRead> RawSource for Iolog<R> {
     /// The next operation, as its line has it; `None` at the end of the text.
-    fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
+    fn next_raw(&mut self) -> Result<Option<Raw>, TraceError> {
         while self.lines.next()?.is_some() {
             let text = std::str::from_utf8(self.lines.line()).map_err(|_| TraceError::NoText)?;
             let text = text.trim();
@@ -77,16 +76,6 @@ impl<R: BufRead> Iolog<R> {
             }
         }
         Ok(None)
-    }
-}
-
-impl<R: BufRead> Source for Iolog<R> {
-    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        let raw = match self.rest.take() {
-            Some(rest) => Some(rest),
-            None => self.raw()?,
-        };
-        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
     }
 
     fn targets(&self) -> &[String] {

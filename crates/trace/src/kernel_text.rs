@@ -17,9 +17,9 @@ use blocklab_workload::Direction;
 use crate::csv::letters;
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
-use crate::operation::{LONGEST_TRANSFER, Names, Raw};
+use crate::operation::{LONGEST_TRANSFER, Names, Raw, RawSource, Split};
 use crate::paired::{Paired, Request, remark_on_lost};
-use crate::{Clock, Operation, Source, TraceError};
+use crate::{Clock, TraceError};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -50,8 +50,6 @@ pub struct Events<R> {
     names: Names,
     /// Operations that wait for their completion.
     paired: Paired,
-    /// The rest of an operation that is longer than one can be.
-    rest: Option<Raw>,
     /// Number of events that the recorder has lost.
     lost: u64,
 }
@@ -97,52 +95,15 @@ impl Line<'_> {
 
 impl<R: BufRead> Events<R> {
     /// A text of this kind.
-    pub fn new(input: R, kind: KernelText, moment: Moment) -> Self {
-        Self {
+    pub fn new(input: R, kind: KernelText, moment: Moment) -> Split<Self> {
+        Split::new(Self {
             lines: Lines::new(input),
             kind,
             moment,
             names: Names::default(),
             paired: Paired::default(),
-            rest: None,
             lost: 0,
-        }
-    }
-
-    /// The next operation with its completion, if that is known.
-    fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
-        loop {
-            // Operations come out in the order of their arrival, each when its completion is known.
-            if let Some(raw) = self.paired.ready() {
-                return Ok(Some(raw));
-            }
-            if self.paired.is_over {
-                return Ok(None);
-            }
-            if self.lines.next()?.is_none() {
-                self.paired.is_over = true;
-                continue;
-            }
-            let line = self.lines.line();
-            if line.starts_with(b"CPU") && self.kind == KernelText::Blkparse {
-                // The summary of blkparse follows, and no operation.
-                self.paired.is_over = true;
-                continue;
-            }
-            if let Some(lost) = lost_events(line) {
-                self.lost += lost;
-                continue;
-            }
-            let read = match self.kind {
-                KernelText::Events => event_line(line),
-                KernelText::Blkparse => blkparse_line(line, self.moment),
-            };
-            let read = read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
-            if let Some(read) = read {
-                pair(&mut self.names, &mut self.paired, &read)
-                    .map_err(|why| TraceError::Line(self.lines.number(), why))?;
-            }
-        }
+        })
     }
 }
 
@@ -320,13 +281,41 @@ fn blkparse_line(line: &[u8], moment: Moment) -> Result<Option<Line<'_>>, String
     }))
 }
 
-impl<R: BufRead> Source for Events<R> {
-    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        let raw = match self.rest.take() {
-            Some(rest) => Some(rest),
-            None => self.raw()?,
-        };
-        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
+impl<R: BufRead> RawSource for Events<R> {
+    /// The next operation with its completion, if that is known.
+    fn next_raw(&mut self) -> Result<Option<Raw>, TraceError> {
+        loop {
+            // Operations come out in the order of their arrival, each when its completion is known.
+            if let Some(raw) = self.paired.ready() {
+                return Ok(Some(raw));
+            }
+            if self.paired.is_over {
+                return Ok(None);
+            }
+            if self.lines.next()?.is_none() {
+                self.paired.is_over = true;
+                continue;
+            }
+            let line = self.lines.line();
+            if line.starts_with(b"CPU") && self.kind == KernelText::Blkparse {
+                // The summary of blkparse follows, and no operation.
+                self.paired.is_over = true;
+                continue;
+            }
+            if let Some(lost) = lost_events(line) {
+                self.lost += lost;
+                continue;
+            }
+            let read = match self.kind {
+                KernelText::Events => event_line(line),
+                KernelText::Blkparse => blkparse_line(line, self.moment),
+            };
+            let read = read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
+            if let Some(read) = read {
+                pair(&mut self.names, &mut self.paired, &read)
+                    .map_err(|why| TraceError::Line(self.lines.number(), why))?;
+            }
+        }
     }
 
     fn targets(&self) -> &[String] {
@@ -351,6 +340,7 @@ impl<R: BufRead> Source for Events<R> {
 mod tests {
     use super::*;
     use crate::testing::{all, fault};
+    use crate::{Operation, Source};
 
     type Short = (u64, Option<u64>, Direction, u64, u32);
 
@@ -392,7 +382,7 @@ CPU:1 [LOST 12 EVENTS]
         );
         let mut events = Events::new(text.as_bytes(), KernelText::Events, Moment::Issue);
         all(&mut events);
-        assert_eq!(events.lost, 12);
+        assert_eq!(events.source.lost, 12);
         assert_eq!(events.remarks().len(), 2, "{:?}", events.remarks());
     }
 

@@ -99,6 +99,56 @@ pub trait Source {
     fn remarks(&self) -> Vec<String>;
 }
 
+/// A reader of operations as its format has them, of which some may be longer than an [`Operation`].
+pub(crate) trait RawSource {
+    /// The next of them, [checked](Raw::checked), as [`Source::next`] gives operations.
+    fn next_raw(&mut self) -> Result<Option<Raw>, TraceError>;
+
+    /// As [`Source::targets`].
+    fn targets(&self) -> &[String];
+
+    /// As [`Source::clock`].
+    fn clock(&self) -> Clock;
+
+    /// As [`Source::remarks`].
+    fn remarks(&self) -> Vec<String>;
+}
+
+/// The operations of such a reader, with those that are too long in parts.
+pub struct Split<S> {
+    pub(crate) source: S,
+    /// What is left of one that is given in parts.
+    rest: Option<Raw>,
+}
+
+impl<S> Split<S> {
+    pub(crate) const fn new(source: S) -> Self {
+        Self { source, rest: None }
+    }
+}
+
+impl<S: RawSource> Source for Split<S> {
+    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
+        let raw = match self.rest.take() {
+            Some(rest) => Some(rest),
+            None => self.source.next_raw()?,
+        };
+        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
+    }
+
+    fn targets(&self) -> &[String] {
+        self.source.targets()
+    }
+
+    fn clock(&self) -> Clock {
+        self.source.clock()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.source.remarks()
+    }
+}
+
 /// Numbers the names of devices in the order in which they first come.
 #[derive(Debug, Default)]
 pub(crate) struct Names {

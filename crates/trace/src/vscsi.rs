@@ -13,8 +13,8 @@ use blocklab_units::{Nanos, agreeing, plural};
 use blocklab_workload::Direction;
 
 use crate::bytes::fill;
-use crate::operation::Raw;
-use crate::{Clock, Operation, Source, TraceError};
+use crate::operation::{Raw, RawSource, Split};
+use crate::{Clock, TraceError};
 
 /// The version of a record, which is the high byte of its field.
 const fn version(field: u16) -> u16 {
@@ -49,28 +49,26 @@ pub struct Vscsi<R> {
     others: u64,
     /// Whether the last record was truncated.
     cut: bool,
-    /// The rest of an operation that is longer than one can be.
-    rest: Option<Raw>,
     /// One name: a trace is of one disk, which it does not name.
     targets: Vec<String>,
 }
 
 impl<R: BufRead> Vscsi<R> {
     /// Reads a trace of this version.
-    pub(crate) fn new(input: R, version: u16) -> Self {
-        Self {
+    pub(crate) fn new(input: R, version: u16) -> Split<Self> {
+        Split::new(Self {
             input,
             version,
             place: 0,
             others: 0,
             cut: false,
-            rest: None,
             targets: vec!["disk".to_owned()],
-        }
+        })
     }
+}
 
-    /// The next operation.
-    fn raw(&mut self) -> Result<Option<Raw>, TraceError> {
+impl<R: BufRead> RawSource for Vscsi<R> {
+    fn next_raw(&mut self) -> Result<Option<Raw>, TraceError> {
         let size = if self.version == 1 { 32 } else { 40 };
         loop {
             let mut record = [0_u8; 40];
@@ -116,16 +114,6 @@ impl<R: BufRead> Vscsi<R> {
             return raw.checked().map(Some).map_err(wrong);
         }
     }
-}
-
-impl<R: BufRead> Source for Vscsi<R> {
-    fn next(&mut self) -> Result<Option<Operation>, TraceError> {
-        let raw = match self.rest.take() {
-            Some(rest) => Some(rest),
-            None => self.raw()?,
-        };
-        Ok(raw.map(|raw| raw.first_part(&mut self.rest)))
-    }
 
     fn targets(&self) -> &[String] {
         &self.targets
@@ -154,6 +142,7 @@ impl<R: BufRead> Source for Vscsi<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Source;
     use crate::testing::{all, fault};
 
     /// A record of version 2: a command on block 3, after a microsecond.

@@ -54,10 +54,10 @@ pub(crate) struct Replaying {
 }
 
 impl Replaying {
-    const fn new(cursor: ReplayCursor) -> Self {
+    fn new(cursor: ReplayCursor) -> Self {
         Self {
             cursor,
-            overlaps: Overlaps::new(),
+            overlaps: Overlaps::default(),
             begin: Nanos::ZERO,
             latest: Nanos::ZERO,
             room_at: Nanos::ZERO,

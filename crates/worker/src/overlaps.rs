@@ -12,7 +12,7 @@ type Ranges = BTreeMap<(u32, u64, u32), u64>;
 
 /// The ranges in flight. To look one up takes logarithmic time, as a replay may have tens of
 /// thousands of operations in flight.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Overlaps {
     reads: Ranges,
     writes: Ranges,
@@ -21,14 +21,6 @@ pub(crate) struct Overlaps {
 }
 
 impl Overlaps {
-    pub(crate) const fn new() -> Self {
-        Self {
-            reads: BTreeMap::new(),
-            writes: BTreeMap::new(),
-            longest: 0,
-        }
-    }
-
     /// Adds an operation. Returns whether its order with another one is open.
     pub(crate) fn begins(&mut self, request: &Request, slot: usize) -> bool {
         let (target, offset, len) = (request.target, request.offset, u64::from(request.len));
@@ -83,7 +75,7 @@ mod tests {
     #[test]
     fn two_reads_have_no_order_and_need_none() {
         use Direction::{Read, Sync, Trim, Write};
-        let mut overlaps = Overlaps::new();
+        let mut overlaps = Overlaps::default();
         let read = request(Read, 8192, 8192);
         assert!(!overlaps.begins(&read, 0));
         assert!(!overlaps.begins(&request(Read, 12_288, 4096), 1));

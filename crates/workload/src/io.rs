@@ -86,10 +86,7 @@ impl Io {
     /// Only the target to which the operation was submitted calls this, and once.
     #[inline]
     pub const fn returned(&self, result: i32) -> Completion {
-        Completion {
-            slot: Slot::returned(self.slot.0),
-            result,
-        }
+        Completion::new(self.slot.0, result)
     }
 }
 
@@ -112,4 +109,15 @@ pub struct Completion {
     /// Bytes moved or trimmed, 0 for a sync that succeeded, or a negated errno. See
     /// [`Io::whole_result`].
     pub result: i32,
+}
+
+impl Completion {
+    /// That of the operation in this slot, once the target no longer touches the buffer.
+    #[inline]
+    pub const fn new(slot: u32, result: i32) -> Self {
+        Self {
+            slot: Slot::returned(slot),
+            result,
+        }
+    }
 }

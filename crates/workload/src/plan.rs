@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use blocklab_random::Stream;
-use blocklab_units::Nanos;
+use blocklab_units::{Nanos, with_defaults};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Job, MostErrors};
@@ -159,33 +159,35 @@ pub enum PauseBefore {
     Case,
 }
 
-/// The resolved form of a study: every inheritance and sweep is applied.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Plan {
-    /// Short name: `quick`; [`Plan::on_system`] adds the system.
-    pub name: String,
-    /// The system that this run measures, if the study has several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub system: Option<String>,
-    /// One or two sentences for people.
-    pub description: String,
-    /// The cases, in the order in which they are shown.
-    #[serde(deserialize_with = "cases")]
-    pub cases: Vec<Case>,
-    /// How often each case is run, at least once.
-    pub passes: u32,
-    /// Passes before the first one that counts: they are run and recorded as pass 0, and enter no
-    /// figure.
-    pub discard: u32,
-    /// How the passes become one figure.
-    pub aggregate: Aggregate,
-    /// Order of cases and passes.
-    pub order: Order,
-    /// Rest between two measurements.
-    pub pause: Nanos,
-    /// The measurements before which it rests.
-    pub pause_before: PauseBefore,
+with_defaults! {
+    /// The resolved form of a study: every inheritance and sweep is applied.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Plan {
+        /// Short name: `quick`; [`Plan::on_system`] adds the system.
+        pub name: String = String::new(),
+        /// The system that this run measures, if the study has several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub system: Option<String> = None,
+        /// One or two sentences for people.
+        pub description: String = String::new(),
+        /// The cases, in the order in which they are shown.
+        #[serde(deserialize_with = "cases")]
+        pub cases: Vec<Case> = Vec::new(),
+        /// How often each case is run, at least once.
+        pub passes: u32 = 1,
+        /// Passes before the first one that counts: they are run and recorded as pass 0, and enter no
+        /// figure.
+        pub discard: u32 = 0,
+        /// How the passes become one figure.
+        pub aggregate: Aggregate = Aggregate::Mean,
+        /// Order of cases and passes.
+        pub order: Order = Order::Grouped,
+        /// Rest between two measurements.
+        pub pause: Nanos = Nanos::ZERO,
+        /// The measurements before which it rests.
+        pub pause_before: PauseBefore = PauseBefore::Measurement,
+    }
 }
 
 impl Plan {
@@ -193,15 +195,9 @@ impl Plan {
     pub fn once(name: &str, description: &str, cases: Vec<Case>) -> Self {
         Self {
             name: name.to_owned(),
-            system: None,
             description: description.to_owned(),
             cases,
-            passes: 1,
-            discard: 0,
-            aggregate: Aggregate::Mean,
-            order: Order::Grouped,
-            pause: Nanos::ZERO,
-            pause_before: PauseBefore::Measurement,
+            ..Self::default()
         }
     }
 

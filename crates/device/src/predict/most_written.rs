@@ -15,7 +15,7 @@
 
 use blocklab_units::{Bytes, Nanos};
 
-use crate::{Accounting, Cap, Credit, DeviceSpec, Direction, FORGIVEN_STALL, Rate, VolumeSpec};
+use crate::{Accounting, Cap, Credit, DeviceSpec, Direction, FORGIVEN_STALL, Rate};
 
 /// A time in which a load writes as fast as it can.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +46,14 @@ pub fn most_written(spec: &DeviceSpec, times: &[WritingTime]) -> Option<f64> {
     let volumes: Option<f64> = spec
         .volumes
         .iter()
-        .map(|volume| of_volume(volume, &on_a_volume))
+        .map(|volume| {
+            least(
+                &volume.caps,
+                &volume.credits,
+                &on_a_volume,
+                |rate, largest| carried(volume.accounting, rate, largest),
+            )
+        })
         .sum();
     let Some(instance) = &spec.instance else {
         return volumes;
@@ -54,7 +61,7 @@ pub fn most_written(spec: &DeviceSpec, times: &[WritingTime]) -> Option<f64> {
     // An instance counts the bytes that cross its wire, and operations as its volumes count them.
     let carried = |rate: Rate, largest: Bytes| {
         let volumes = spec.volumes.iter();
-        let by_volume = volumes.map(|volume| by_operation(volume.accounting, part(largest)));
+        let by_volume = volumes.map(|volume| carried(volume.accounting, rate, part(largest)));
         if rate.counts_bytes() {
             1.0
         } else {
@@ -74,19 +81,6 @@ pub fn most_written(spec: &DeviceSpec, times: &[WritingTime]) -> Option<f64> {
 
 fn lower(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).min_by(f64::total_cmp)
-}
-
-/// The most that one volume takes.
-fn of_volume(volume: &VolumeSpec, times: &[WritingTime]) -> Option<f64> {
-    let accounting = volume.accounting;
-    let (caps, credits) = (&volume.caps, &volume.credits);
-    least(caps, credits, times, |rate, largest| {
-        if rate.counts_bytes() {
-            by_charged_byte(accounting, largest)
-        } else {
-            by_operation(accounting, largest)
-        }
-    })
 }
 
 /// The lowest line of these limiters. `carried`: the bytes of the load that a unit of a rate moves at
@@ -112,32 +106,20 @@ fn least(
         .min_by(f64::total_cmp)
 }
 
-/// Bytes of the load for each operation that is counted.
-fn by_operation(accounting: Accounting, largest: Bytes) -> f64 {
-    let bytes = match accounting {
-        Accounting::Plain => largest,
-        Accounting::Split { unit } => unit.min(largest),
-        // Where they happen to lie in a row, they are merged.
-        Accounting::Merged { unit } | Accounting::WholeUnits { unit } => {
-            if largest >= Accounting::MERGED_FROM {
-                unit
-            } else {
-                unit.min(largest)
-            }
-        }
+/// The most bytes of the load for each operation or byte that a volume counts: less than one where a
+/// small write counts as a whole unit.
+fn carried(accounting: Accounting, rate: Rate, largest: Bytes) -> f64 {
+    // Each part of a longer write carries no more than a write of one unit.
+    let unit = accounting.unit();
+    let size = unit.map_or(largest, |unit| unit.min(largest)).as_f64();
+    // Where they happen to lie in a row, they are merged.
+    let charge = accounting.charge(size, true);
+    let counted = if rate.counts_bytes() {
+        charge.bytes
+    } else {
+        charge.ops
     };
-    bytes.as_f64()
-}
-
-/// Bytes of the load for each byte that is counted: less than one where a small write counts as a whole
-/// unit.
-fn by_charged_byte(accounting: Accounting, largest: Bytes) -> f64 {
-    match accounting {
-        Accounting::WholeUnits { unit } if largest < Accounting::MERGED_FROM => {
-            (largest.as_f64() / unit.as_f64()).min(1.0)
-        }
-        _ => 1.0,
-    }
+    size / counted
 }
 
 /// One rate of a limiter, in its own units.
@@ -235,7 +217,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Covers, InstanceSpec, Origin};
+    use crate::{Covers, InstanceSpec, Origin, VolumeSpec};
 
     const SSD: Accounting = Accounting::Merged {
         unit: Bytes(256 << 10),

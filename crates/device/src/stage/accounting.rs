@@ -62,20 +62,10 @@ impl ChargeCounter {
 
     /// `minds_order`: the time of an operation depends on which operations came before it.
     fn with_order(accounting: Accounting, minds_order: bool) -> Self {
-        let unit = match accounting {
-            Accounting::Plain => None,
-            Accounting::Merged { unit }
-            | Accounting::Split { unit }
-            | Accounting::WholeUnits { unit } => Some(unit),
-        };
-        let merges = matches!(
-            accounting,
-            Accounting::Merged { .. } | Accounting::WholeUnits { .. }
-        );
-        let streams = merges || minds_order;
+        let streams = accounting.merges() || minds_order;
         Self {
             accounting,
-            shift: unit.map_or(31, |unit| unit.0.ilog2()),
+            shift: accounting.unit().map_or(31, |unit| unit.0.ilog2()),
             streams: streams.then(Streams::new),
         }
     }
@@ -105,13 +95,7 @@ impl ChargeCounter {
             return self.by_itself(io, Follows::Nothing);
         };
         let (follows, tail) = streams.take(io.offset);
-        let is_merged = match self.accounting {
-            Accounting::Plain | Accounting::Split { .. } => false,
-            Accounting::Merged { .. } | Accounting::WholeUnits { .. } => {
-                bytes >= Accounting::MERGED_FROM.0
-            }
-        };
-        if !is_merged {
+        if !self.accounting.merges() || bytes < Accounting::MERGED_FROM.0 {
             streams.put(io.offset + bytes, Tail::new(io.direction));
             return self.by_itself(io, follows);
         }

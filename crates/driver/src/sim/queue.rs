@@ -50,10 +50,7 @@ impl Event {
     /// The completion; `None` for a call of the worker.
     #[inline]
     pub(super) fn returned(self) -> Option<Completion> {
-        (self.slot != NO_SLOT).then(|| Completion {
-            slot: Slot::returned(self.slot),
-            result: self.result,
-        })
+        (self.slot != NO_SLOT).then(|| Completion::new(self.slot, self.result))
     }
 }
 

@@ -605,23 +605,18 @@ impl Controller {
 /// The faults of a template that begins now, one for each step that adds latency; a step without is a
 /// pause.
 fn template_faults(template: &Template, now: Nanos, number: u64) -> Vec<Fault> {
+    let writes = template.write_percent;
     let mut from = now;
     let mut faults = Vec::new();
-    for step in template.steps {
-        let until = from.saturating_add(step.lasts);
-        if step.added > Nanos::ZERO {
+    for (added_ms, seconds) in template.steps {
+        let until = from.saturating_add(Nanos::from_secs(*seconds));
+        if *added_ms > 0 {
             faults.push(Fault {
                 number,
                 from,
                 until,
-                kind: FaultKind::Latency(step.added),
-                // By direction: trims and flushes are hit as writes are.
-                percents: [
-                    step.read_percent,
-                    step.write_percent,
-                    step.write_percent,
-                    step.write_percent,
-                ],
+                kind: FaultKind::Latency(Nanos::from_millis(*added_ms)),
+                percents: [template.read_percent, writes, writes, writes],
                 range: None,
             });
         }

@@ -15,7 +15,7 @@ with_defaults! {
         /// Without its cases; its name is empty where none is given.
         pub plan: Plan = Plan {
             order: Order::Interleaved,
-            ..Plan::once("", "", Vec::new())
+            ..Plan::default()
         },
         pub seed: Option<u64> = None,
     }

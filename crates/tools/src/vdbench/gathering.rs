@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use blocklab_record::{IntervalData, JobResult, Measurement, Served};
-use blocklab_units::Nanos;
 use blocklab_vdbench::{PlannedJob, Prepared};
 
 use crate::hosts::HostEvent;
@@ -110,12 +109,7 @@ impl<'a> Gathering<'a> {
     /// Merges the parts of an interval; its jobs are in the order of the whole plan. A host without this
     /// interval did nothing in it.
     fn slice(&self, parts: Vec<Option<IntervalData>>) -> IntervalData {
-        let mut whole = IntervalData {
-            number: 0,
-            end: Nanos::ZERO,
-            length: Nanos::ZERO,
-            jobs: Vec::new(),
-        };
+        let mut whole = IntervalData::default();
         let mut jobs: Vec<VecDeque<[Served; 2]>> = Vec::new();
         for part in parts {
             let Some(part) = part else {
@@ -155,6 +149,7 @@ impl<'a> Gathering<'a> {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_units::Nanos;
     use blocklab_vdbench::{Command, Inputs, ParameterFile, parse, prepare};
 
     use super::*;

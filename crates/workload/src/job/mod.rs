@@ -210,6 +210,22 @@ impl Job {
         }
     }
 
+    /// The rates that together hold its mix back; `None` if some of it goes as fast as it can.
+    pub fn rates(&self) -> Option<Vec<Rate>> {
+        match self.pace {
+            Pace::Closed => None,
+            Pace::Capped(rate) | Pace::OpenFixed(rate) | Pace::OpenPoisson(rate) => {
+                Some(vec![rate])
+            }
+            Pace::ByDirection { rates, .. } => {
+                let drawn = self.mix.shares();
+                drawn
+                    .map(|(direction, _)| rates[direction as usize])
+                    .collect()
+            }
+        }
+    }
+
     /// Whether it reads stored data.
     pub fn reads(&self) -> bool {
         match &self.replay {
