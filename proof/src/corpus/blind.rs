@@ -235,15 +235,17 @@ fn published() -> Vec<Scenario> {
     all
 }
 
+/// A disk of this rate that is what was bought.
+fn healthy(rate: &str, bought: &str, job: String, labels: &[&'static str]) -> Scenario {
+    let device = disk(500, SCATTERS[1], &cap(rate, 0), "");
+    Scenario {
+        healthy: true,
+        ..against(device, bought.to_owned(), job, labels)
+    }
+}
+
 /// Kinds of volume, by what they do to the figures.
 fn kinds() -> Vec<Scenario> {
-    let healthy = |rate: &str, bought: &str, job: String, labels: &[&'static str]| {
-        let device = disk(500, SCATTERS[1], &cap(rate, 0), "");
-        Scenario {
-            healthy: true,
-            ..against(device, bought.to_owned(), job, labels)
-        }
-    };
     let mut all = Vec::new();
     for gib in [50, 100, 200, 300] {
         let labels = [
@@ -274,6 +276,13 @@ fn kinds() -> Vec<Scenario> {
             &labels,
         ));
     }
+    all.extend(kinds_on_machines());
+    all
+}
+
+/// Volumes and local disks whose figures the machine makes.
+fn kinds_on_machines() -> Vec<Scenario> {
+    let mut all = Vec::new();
     for (volumes, size, iops) in [
         (4, "m5.8xlarge", 30_000),
         (8, "m5.16xlarge", 60_000),
