@@ -470,6 +470,12 @@ fn a_store_that_cannot_be_read_is_not_an_empty_one() {
     lab.refused(["list", "--json"], &["cannot read"]);
 }
 
+/// The story: in a store without runs, `history` said that none fits, and that `list` shows what is there.
+#[test]
+fn a_history_of_nothing_says_what_makes_a_run() {
+    Lab::new().refused(["history"], &["no runs in", "`blocklab run` makes one"]);
+}
+
 /// The story: on a terminal without a cursor, as that of an editor, a run printed nothing until its end.
 #[test]
 fn a_terminal_without_a_cursor_gets_a_line_a_pass() {

@@ -11,7 +11,7 @@ use blocklab_proof::root;
 /// Sets of modules of one crate that import each other in a circle, parent and child aside.
 const IMPORT_LOOPS: usize = 0;
 /// Source lines of the largest crate, tests aside.
-const LARGEST_CRATE: usize = 9_893;
+const LARGEST_CRATE: usize = 9_897;
 /// Words for which storage engineers have others.
 const PRIVATE_WORDS: usize = 3;
 

@@ -124,11 +124,13 @@ pub fn advise<E>(
     let neighbours = simulations.neighbours(question, &best, &found.ranked)?;
     let mut chosen = simulations.others(question, &best)?;
     chosen.insert(0, best);
-    let has_answer = chosen[0].finalist.is_some();
-    let front = if has_answer {
-        front(market, question, price)
+    let (front, more) = if chosen[0].finalist.is_some() {
+        (
+            front(market, question, price),
+            more(market, question, price),
+        )
     } else {
-        Vec::new()
+        (Vec::new(), Vec::new())
     };
     let under_other_terms = chosen.iter().filter_map(|one| one.finalist.as_ref());
     let carrying = neighbours.iter().filter(|(_, simulated)| {
@@ -138,11 +140,7 @@ pub fn advise<E>(
     let others = under_other_terms.chain(carrying.map(|(finalist, _)| finalist));
     Ok(Advice {
         beside: beside(&front, others, question),
-        more: if has_answer {
-            more(market, question, price)
-        } else {
-            Vec::new()
-        },
+        more,
         front,
         impossible: (found.ranked.is_empty() && found.unpriced.is_empty())
             .then(|| impossible(market, question))

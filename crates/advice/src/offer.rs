@@ -121,7 +121,8 @@ fn group_and_price(offered: &Offered) -> (u8, f64) {
 
 /// The least configuration of this many volumes of a type, or what the largest one lacks.
 fn least(sold: &Sold<'_>, need: &Need, volumes: u32) -> Offered {
-    let charge = need.counted(sold.accounting(), volumes > 1);
+    let on_machine = sold.on_machine();
+    let charge = need.counted(on_machine.accounting, volumes > 1);
     let capacity = need.capacity.0.div_ceil(Bytes::GIB.0);
     let each = Least {
         gib: capacity.div_ceil(u64::from(volumes)),
@@ -133,10 +134,10 @@ fn least(sold: &Sold<'_>, need: &Need, volumes: u32) -> Offered {
     });
     Offered {
         kind: sold.name().to_owned(),
-        vendor: sold.vendor().to_owned(),
-        region: sold.region().to_owned(),
+        vendor: sold.vendor.clone(),
+        region: sold.region.clone(),
         volumes,
-        on_machine: sold.on_machine(),
+        on_machine,
         found: found.map(|resolved| Fitting::new(need, resolved)),
     }
 }

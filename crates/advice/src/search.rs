@@ -46,20 +46,12 @@ struct Counted<'o> {
 }
 
 /// What was found out about one machine.
+#[derive(Default)]
 struct Known<'o> {
     /// Whether its limits are too low, for each way to count volumes.
     held: Vec<(Counted<'o>, Option<Held>)>,
     /// Whether it is among the refused machines already.
     is_refused: bool,
-}
-
-impl Known<'_> {
-    const fn new() -> Self {
-        Self {
-            held: Vec::new(),
-            is_refused: false,
-        }
-    }
 }
 
 impl Market<'_> {
@@ -70,14 +62,14 @@ impl Market<'_> {
 
     /// As [`Market::cheapest`], of what costs at least `price` a month.
     pub(crate) fn cheapest_from(&self, question: &Question, price: f64) -> Option<Finalist> {
-        let found = self.search_among(question, price..f64::INFINITY);
+        let found = self.walk(question, price..f64::INFINITY, None);
         let mut ranked = found.ranked.into_iter();
         ranked.find_map(|one| Finalist::new(one, self.catalog, question))
     }
 
     /// The cheapest that meet a need by their limits.
     pub(crate) fn search(&self, question: &Question) -> Found {
-        self.search_among(question, 0.0..f64::INFINITY)
+        self.walk(question, 0.0..f64::INFINITY, None)
     }
 
     /// What meets a need on the machine of this name. Wishes for a machine are dropped: the user has this
@@ -92,11 +84,6 @@ impl Market<'_> {
             ..question.clone()
         };
         self.only(name).search(&without_wishes)
-    }
-
-    /// The search among candidates that cost these prices a month.
-    fn search_among(&self, question: &Question, prices: Range<f64>) -> Found {
-        self.walk(question, prices, None)
     }
 
     /// The search among candidates that cost less than `price` a month and are not among `known`. It does
@@ -207,7 +194,7 @@ impl Walk<'_> {
     /// Takes the volumes that meet the need on a machine, the cheapest first. `machine` is the index
     /// of the host in the market, `host_price` what it costs a month.
     fn visit_volumes(&mut self, machine: usize, host: &Host, host_price: f64, offered: &[Offered]) {
-        let mut known = Known::new();
+        let mut known = Known::default();
         for one in offered {
             // Offers are ranked by price, and those without one come last.
             let Some(price) = one.per_month() else {
@@ -309,7 +296,7 @@ impl Walk<'_> {
 
     /// Notes a machine without a price if the need is met on it.
     fn note_unpriced(&mut self, machine: usize, host: &Host, offered: &[Offered]) {
-        let mut known = Known::new();
+        let mut known = Known::default();
         let carries = offered
             .iter()
             .filter(|one| one.found.is_ok())

@@ -128,12 +128,9 @@ const TIPS: [Tip; 18] = [
     },
 ];
 
-/// What works where an argument is missing that another one requires: the missing one, and why.
-const MISSING: [(&str, &str); 1] = [(
-    "nbd",
-    "--tls-certificates encrypts the connections of NBD, and a file or a block device of this machine \
-     has none: add --nbd HOST:PORT, or leave --tls-certificates out",
-)];
+/// What works where `--nbd` is missing, which another argument requires.
+const WITHOUT_NBD: &str = "--tls-certificates encrypts the connections of NBD, and a file or a block device of this machine \
+     has none: add --nbd HOST:PORT, or leave --tls-certificates out";
 
 /// An argument that clap names in an error.
 struct Named {
@@ -181,21 +178,21 @@ pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Adds why an argument is missing, where a row of [`MISSING`] knows it.
+/// Adds why `--nbd` is missing, where that is what is.
 pub(crate) fn with_reason(mut error: clap::Error) -> clap::Error {
     let cli = Cli::command();
     let run = cli.find_subcommand("run").expect("a command");
     if let [missing] = &named(&error, run)[..]
         // A group of which one is missing begins with a bracket.
         && missing.is_option()
-        && let Some((_, reason)) = MISSING.iter().find(|(name, _)| missing.name == *name)
+        && missing.name == "nbd"
     {
-        suggest(&mut error, (*reason).to_owned());
+        suggest(&mut error, WITHOUT_NBD.to_owned());
     }
     error
 }
 
-fn suggest(error: &mut clap::Error, tip: String) {
+pub(crate) fn suggest(error: &mut clap::Error, tip: String) {
     error.insert(
         ContextKind::Suggested,
         ContextValue::StyledStrs(vec![tip.into()]),

@@ -1,7 +1,9 @@
 //! Arguments of `blocklab k8s`.
 
+use std::fmt::Display;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use blocklab_units::{Bytes, Nanos};
 use clap::error::ErrorKind;
@@ -84,7 +86,7 @@ pub struct K8sManifestArgs {
     #[arg(long, value_name = "NAME")]
     pub storage_class: Option<String>,
     /// Size of the volume, such as 100Gi
-    #[arg(long, value_parser = some_bytes)]
+    #[arg(long, value_parser = above_zero::<Bytes>)]
     pub size: Bytes,
     /// Measure the raw device, without a file system
     #[arg(long)]
@@ -111,10 +113,10 @@ pub struct K8sManifestArgs {
     #[arg(long, value_name = "N", default_value = "2", value_parser = at_least_one)]
     pub cpus: NonZeroU32,
     /// Memory of the pod, requested and limited
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = some_bytes)]
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = above_zero::<Bytes>)]
     pub memory: Bytes,
     /// End the job after this time
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = some_time)]
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = above_zero::<Nanos>)]
     pub deadline: Nanos,
     /// The storage class as kubectl prints it; the manifest then shows what to expect
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -140,7 +142,7 @@ Examples:
 #[command(after_help = EXPECT_EXAMPLES)]
 pub struct K8sExpectArgs {
     /// Size of the volume, such as 100Gi
-    #[arg(long, value_parser = some_bytes)]
+    #[arg(long, value_parser = above_zero::<Bytes>)]
     pub size: Bytes,
     /// Output of `kubectl get storageclass NAME -o json`; `-` reads the standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -150,20 +152,14 @@ pub struct K8sExpectArgs {
     pub node_json: Option<PathBuf>,
 }
 
-/// Parses a size that is not zero.
-fn some_bytes(text: &str) -> Result<Bytes, String> {
+/// Parses a size or a time that is not zero.
+fn above_zero<T>(text: &str) -> Result<T, String>
+where
+    T: FromStr<Err: Display> + Default + PartialEq,
+{
     match text.parse() {
-        Ok(Bytes::ZERO) => Err("it must be above 0".to_owned()),
-        Ok(bytes) => Ok(bytes),
-        Err(why) => Err(format!("{why}")),
-    }
-}
-
-/// Parses a time that is not zero.
-fn some_time(text: &str) -> Result<Nanos, String> {
-    match text.parse() {
-        Ok(Nanos::ZERO) => Err("it must be above 0".to_owned()),
-        Ok(time) => Ok(time),
+        Ok(zero) if zero == T::default() => Err("it must be above 0".to_owned()),
+        Ok(value) => Ok(value),
         Err(why) => Err(format!("{why}")),
     }
 }

@@ -8,7 +8,7 @@ use blocklab_units::nearest;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 
-use crate::conflict::{with_reason, with_tip};
+use crate::conflict::{suggest, with_reason, with_tip};
 use crate::empty::{empty_error, empty_path_error};
 use crate::{Cli, Command};
 
@@ -116,10 +116,7 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
             .filter(|line| line.split(' ').next_back() == Some(meant));
         let lines: Vec<String> = lines.map(|line| format!("`{line}`")).collect();
         error.remove(ContextKind::SuggestedSubcommand);
-        error.insert(
-            ContextKind::Suggested,
-            ContextValue::StyledStrs(vec![format!("there is {}", lines.join(" or ")).into()]),
-        );
+        suggest(&mut error, format!("there is {}", lines.join(" or ")));
     }
     error
 }
@@ -165,10 +162,7 @@ fn with_owners(mut error: clap::Error) -> clap::Error {
         }
     };
     let tip = format!("{written} is an option of {commands}");
-    error.insert(
-        ContextKind::Suggested,
-        ContextValue::StyledStrs(vec![tip.into()]),
-    );
+    suggest(&mut error, tip);
     // If clap suggested an option, its usage shows how that one is written: both go.
     if error.remove(ContextKind::SuggestedArg).is_some() {
         error.remove(ContextKind::Usage);

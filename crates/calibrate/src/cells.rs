@@ -305,6 +305,7 @@ fn one_target(records: &[&Record]) -> Result<(), CannotCalibrate> {
 }
 
 /// One measurement that can be used.
+#[derive(Default)]
 struct Pass {
     iops: f64,
     lasting_iops: f64,
@@ -378,14 +379,9 @@ impl Pass {
         let mut pass = Self {
             iops: job.iops(),
             lasting_iops: lasting(measurement).unwrap_or(job.iops()),
-            histogram: Histogram::new(),
-            count: 0,
-            sum_ns: 0.0,
-            read_count: 0,
-            read_sum_ns: 0.0,
-            sum_squares: 0.0,
             cpu_bound: measurement.cpu.busiest_thread_percent >= FULL_PERCENT,
             busy: measurement.cpu.machine_busy_percent >= FULL_PERCENT,
+            ..Self::default()
         };
         let moved = job
             .directions

@@ -192,11 +192,7 @@ impl<'a> Evidence<'a> {
 
     /// A latency below that of every random cell of depth 1, where caps hide what it is.
     fn bound(&self) -> Option<Line> {
-        let without_caps = Caps {
-            iops: None,
-            bytes: None,
-            accounting: Accounting::Plain,
-        };
+        let without_caps = Caps::default();
         Line::below(&points_below(1.0, &self.random, &without_caps), BELOW_CAPS)
     }
 }
@@ -217,6 +213,7 @@ fn points_below(share: f64, cells: &[&Cell], caps: &Caps) -> Vec<Point> {
 }
 
 /// The caps of a candidate.
+#[derive(Default)]
 struct Caps {
     iops: Option<Level>,
     bytes: Option<Level>,

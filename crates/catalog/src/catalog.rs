@@ -1,7 +1,5 @@
 //! The embedded figures, and above them those that a user imported.
 
-use std::borrow::Cow;
-
 use blocklab_workload::Date;
 
 use crate::embedded::{Section, TAILS};
@@ -50,6 +48,29 @@ impl Catalog {
             .chain(embedded.map(Table::embedded))
     }
 
+    /// The rows of a section, the user's first.
+    pub(crate) fn rows(&self, section: Section) -> impl Iterator<Item = Row<'_>> {
+        self.tables(section).flat_map(Table::rows)
+    }
+
+    /// The rows of a section about one thing, the user's first.
+    pub(crate) fn rows_of<'t>(
+        &'t self,
+        section: Section,
+        key: &str,
+    ) -> impl Iterator<Item = Row<'t>> {
+        let tables = self.tables(section);
+        tables.flat_map(move |table| table.rows_of(key))
+    }
+
+    /// What the rows of a section are about, sorted.
+    pub(crate) fn keys(&self, section: Section) -> Vec<&str> {
+        let mut keys: Vec<_> = self.tables(section).flat_map(Table::keys).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
     /// The rows of one latency, of the first table that has it.
     pub(crate) fn latency_rows(&self, name: &str) -> Vec<Row<'_>> {
         let tables = self.tables(Section::VolumeLatencies);
@@ -82,21 +103,20 @@ impl Catalog {
     /// The newest day of which anything is known: of a document, a list, or a limit of a volume, the
     /// user's included; `None` if none has a day.
     pub fn newest_change(&self) -> Option<Date> {
-        let limits = self.tables(Section::VolumeLimits).flat_map(Table::rows);
+        let limits = self.rows(Section::VolumeLimits);
         let begins = limits.filter_map(|row| row.get::<Date>("from"));
         begins.chain(self.newest_source()).max()
     }
 
     pub(crate) fn newest_source(&self) -> Option<Date> {
-        let rows = self.tables(Section::Sources).flat_map(Table::rows);
+        let rows = self.rows(Section::Sources);
         rows.filter_map(|row| row.text("date").rsplit("..").next()?.parse().ok())
             .max()
     }
 
     /// The text and the last date of a source. A key without a row is its own text and has no date.
     fn one_source(&self, key: &str) -> Source {
-        let mut tables = self.tables(Section::Sources);
-        let row = tables.find_map(|table| table.rows_of(key).next());
+        let row = self.rows_of(Section::Sources, key).next();
         let (text, dates) = match &row {
             Some(row) => (row.text("source"), row.text("date")),
             None => ("", ""),
@@ -110,11 +130,7 @@ impl Catalog {
     }
 
     /// The names of all EC2 instance types, sorted.
-    pub fn instance_types(&self) -> Vec<Cow<'_, str>> {
-        let names = self.tables(Section::Instances).flat_map(Table::keys);
-        let mut names: Vec<_> = names.map(Cow::from).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+    pub fn instance_types(&self) -> Vec<&str> {
+        self.keys(Section::Instances)
     }
 }

@@ -182,21 +182,12 @@ impl Resolved {
         };
         let prediction = predict_rate(&self.spec, of_device, load.iops).map_err(unknown)?;
         let buckets = drains(&self.spec, of_device, load.iops).map_err(unknown)?;
-        let phases = prediction.phases.iter().map(|phase| Stretch {
-            begins_s: phase.begins.as_secs_f64(),
-            iops: phase.iops,
-            mib_per_s: phase.bytes_per_s / 1_048_576.0,
-            evidence: match &phase.binding {
-                Binding::Latency => "given",
-                Binding::Limit(name) => {
-                    let mut limits = self.limits.iter();
-                    let limit = limits.find(|limit| limit.name == *name);
-                    limit.map_or("assumed", |limit| limit.origin.how())
-                }
-            },
-            binding: match &phase.binding {
-                Binding::Latency => "the load".to_owned(),
-                limit => limit.to_string(),
+        let phases = prediction.phases.iter().map(|phase| match phase.binding {
+            Binding::Limit(_) => Stretch::new(phase, &self.limits),
+            Binding::Latency => Stretch {
+                evidence: "given",
+                binding: "the load".to_owned(),
+                ..Stretch::new(phase, &self.limits)
             },
         });
         let phases: Vec<Stretch> = phases.collect();

@@ -94,10 +94,8 @@ impl Catalog {
             .rows()
             .map(|row| row.text("family").to_owned())
             .collect();
-        let types = self.instance_types();
-        let newest = types
-            .iter()
-            .filter_map(|name| self.instance_rows(name).into_iter().next());
+        let types = self.instance_types().into_iter();
+        let newest = types.filter_map(|name| self.instance_rows(name).into_iter().next());
         let hosts = newest.map(|row| {
             let name = row.text("type");
             let nitro = is_nitro(&row);
@@ -139,10 +137,7 @@ impl Catalog {
             is_current: true,
             attachments: machine.row.get("attachments"),
             disks: machine.row.get("disks").zip(own_disk_size(&machine.row)),
-            class: HostClass {
-                family: String::new(),
-                nitro: false,
-            },
+            class: HostClass::default(),
             name: machine.name,
         });
         hosts.collect()

@@ -86,10 +86,7 @@ impl Catalog {
 
     /// What lists say of a type, the newest first; at equal dates the user's.
     pub(crate) fn instance_rows(&self, name: &str) -> Vec<Row<'_>> {
-        let tables = self.tables(Section::Instances);
-        let mut rows: Vec<Row<'_>> = tables
-            .flat_map(|t| t.rows_of(name).collect::<Vec<_>>())
-            .collect();
+        let mut rows: Vec<_> = self.rows_of(Section::Instances, name).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(self.source(row.text("source")).date));
         rows
     }
@@ -433,7 +430,7 @@ mod tests {
         let types = catalog.instance_types();
         assert_eq!(types.len(), 1430);
         for name in types {
-            let instance = catalog.instance(&name, None).expect("a row");
+            let instance = catalog.instance(name, None).expect("a row");
             assert!(
                 instance.vcpus.is_some() && instance.memory_mib.is_some(),
                 "{name}"

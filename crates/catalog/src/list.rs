@@ -12,7 +12,6 @@ use crate::instance::family;
 use crate::machine::{Machine, covers};
 use crate::price::System;
 use crate::price_list::List;
-use crate::table::Table;
 
 /// Which instance types are listed; the default lists all.
 #[derive(Debug, Clone, Default)]
@@ -85,8 +84,7 @@ impl Catalog {
 
     /// The EC2 instance types of a family, or all, without their prices.
     fn list_instances(&self, wanted: Option<&str>) -> Vec<Listed> {
-        let types = self.instance_types();
-        let names = types.iter().map(AsRef::as_ref);
+        let names = self.instance_types().into_iter();
         let of_family = names.filter(|name| wanted.is_none_or(|wanted| family(name) == wanted));
         of_family
             .filter_map(|name| self.listed(name, None))
@@ -221,12 +219,10 @@ fn passes(one: &Listed, filter: &Filter) -> bool {
 impl Catalog {
     /// The names of all volume types that an address may carry, sorted; `local` among them.
     pub fn volume_types(&self) -> Vec<String> {
-        let types = self.tables(Section::VolumeTypes).flat_map(Table::keys);
-        let mut names: Vec<_> = types.map(str::to_owned).collect();
-        names.push(crate::local::NAME.to_owned());
+        let mut names = self.keys(Section::VolumeTypes);
+        names.push(crate::local::NAME);
         names.sort_unstable();
-        names.dedup();
-        names
+        names.into_iter().map(str::to_owned).collect()
     }
 }
 

@@ -37,8 +37,7 @@ pub(crate) struct Granted<'t> {
 impl<'t> Machine<'t> {
     /// The machine of that name; `None`: no table has it.
     pub(crate) fn find(catalog: &'t Catalog, name: &str) -> Option<Self> {
-        let mut tables = catalog.tables(Section::Machines);
-        let row = tables.find_map(|table| table.rows_of(name).next())?;
+        let row = catalog.rows_of(Section::Machines, name).next()?;
         Some(Self {
             name: name.to_owned(),
             row,
@@ -65,8 +64,7 @@ impl<'t> Machine<'t> {
     /// as many processors; where only larger machines are documented, theirs, as an assumption.
     pub(crate) fn granted(&self, group: &str) -> Vec<Granted<'t>> {
         let rows = |key: &str| -> Vec<Row<'t>> {
-            let tables = self.catalog.tables(Section::MachineLimits);
-            let rows = tables.flat_map(|table| table.rows_of(key).collect::<Vec<_>>());
+            let rows = self.catalog.rows_of(Section::MachineLimits, key);
             rows.filter(|row| row.text("group") == group).collect()
         };
         let own = rows(&self.name);
@@ -275,8 +273,7 @@ impl<'t> Machine<'t> {
     pub(crate) fn all_limits(&self) -> Vec<Limit> {
         let mut groups: Vec<String> = Vec::new();
         for key in [self.name.clone(), self.series()] {
-            let tables = self.catalog.tables(Section::MachineLimits);
-            for row in tables.flat_map(|table| table.rows_of(&key).collect::<Vec<_>>()) {
+            for row in self.catalog.rows_of(Section::MachineLimits, &key) {
                 let group = row.text("group").to_owned();
                 if !groups.contains(&group) {
                     groups.push(group);

@@ -249,9 +249,8 @@ impl Catalog {
     /// What a volume type costs in a region on a day: one entry for each thing that is counted
     /// and each step of its price. Empty: no list of that region is known.
     pub fn volume_prices_of(&self, kind: &str, region: &str, as_of: Option<Date>) -> Vec<Price> {
-        let tables = self.tables(Section::VolumePrices);
-        let rows: Vec<Row<'_>> = tables
-            .flat_map(|table| table.rows_of(region).collect::<Vec<_>>())
+        let rows: Vec<Row<'_>> = self
+            .rows_of(Section::VolumePrices, region)
             .filter(|row| row.text("type") == kind)
             .collect();
         let mut steps: Vec<(Per, String)> = Vec::new();
@@ -346,10 +345,8 @@ impl Catalog {
 
     /// Whether any list has a price of a volume type of this name.
     pub(crate) fn prices_volume(&self, kind: &str) -> bool {
-        let tables = self.tables(Section::VolumePrices);
-        tables
-            .flat_map(crate::table::Table::rows)
-            .any(|row| row.text("type") == kind)
+        let mut rows = self.rows(Section::VolumePrices);
+        rows.any(|row| row.text("type") == kind)
     }
 
     /// Whether the vendor of this name has a price list of this region.

@@ -124,19 +124,6 @@ fn resolve_offer(
     Ok(finished(catalog, offer, &region, draft))
 }
 
-/// A volume as it is on machines of a class, with what it costs, and without the machine.
-pub(crate) fn on_class(
-    catalog: &Catalog,
-    kind: &Kind,
-    offer: &Offer,
-    host: Option<&HostClass>,
-) -> Result<Draft, Refusal> {
-    if !kind.refused.is_empty() && (host.is_some() || kind.has_no_limits()) {
-        return Err(Refusal::new(Part::Volume, kind.refused.clone()));
-    }
-    volumes::volume_at_work(catalog, kind, offer, host)
-}
-
 /// The volumes of a draft, with their limits, their prices, and what they rest on.
 pub(crate) fn finished(catalog: &Catalog, offer: &Offer, region: &str, draft: Draft) -> Resolved {
     let about = remarks::about(offer, &draft.volume.kind);
@@ -259,7 +246,7 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
         });
         format!("{name} is an instance type: {disks}gp3:1TiB@{name} names a volume on it")
     } else if name.contains('.')
-        && let Some(near) = nearest(name, instances.iter().map(AsRef::as_ref))
+        && let Some(near) = nearest(name, instances.iter().copied())
     {
         // Names of instance types have a dot, and those of volume types have none.
         format!("no volume or instance type {name}; did you mean {near}?")
@@ -288,8 +275,7 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
         // The name of a family alone (`i3`), or with a size that it lacks, is answered with its sizes, the
         // smallest first.
         let types = catalog.instance_types();
-        let names = types.iter().map(AsRef::<str>::as_ref);
-        let mut sizes: Vec<_> = names.clone().collect();
+        let mut sizes = types.clone();
         sizes.retain(|known| family(known) == family(name));
         sizes.sort_by_key(|size| {
             catalog
@@ -297,7 +283,7 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
                 .and_then(|instance| instance.vcpus)
         });
         let hint = match sizes.as_slice() {
-            [] => did_you_mean(name, names, || {
+            [] => did_you_mean(name, types.into_iter(), || {
                 "`blocklab catalog list` shows them".to_owned()
             }),
             sizes => did_you_mean(name, sizes.iter().copied(), || {
@@ -543,41 +529,26 @@ pub(crate) fn instance_alone(catalog: &Catalog, offer: &Offer) -> Result<Resolve
     let name = &offer.volume;
     let region = region(catalog, offer)?;
     no_volume_is_described(offer)?;
-    if let Some(machine) = Machine::find(catalog, name) {
-        return Ok(machine_alone(catalog, offer, &region, &machine));
-    }
-    let instance = find_instance(catalog, offer, name)?;
     let mut draft = Draft::of_machine(name);
-    draft.instance = granted(&instance, offer.as_of);
-    let attachments = instance.attachments;
-    draft
-        .bounds
-        .extend(attachments.map(|most| most.bound(name, "attachments")));
-    if draft.instance.is_none() {
-        draft.notes.push(undocumented(name).into());
-    }
-    let attached = Offer {
-        instance: Some(name.clone()),
-        ..offer.clone()
+    let attachments = if let Some(machine) = Machine::find(catalog, name) {
+        draft.bounds = machine.all_limits();
+        machine.attachments()
+    } else {
+        let instance = find_instance(catalog, offer, name)?;
+        draft.instance = granted(&instance, offer.as_of);
+        if draft.instance.is_none() {
+            draft.notes.push(undocumented(name).into());
+        }
+        let attached = Offer {
+            instance: Some(name.clone()),
+            ..offer.clone()
+        };
+        draft.notes.extend(remarks::of_studies(&attached));
+        instance.attachments
     };
-    draft.notes.extend(remarks::of_studies(&attached));
+    let attachments = attachments.map(|most| most.bound(name, "attachments"));
+    draft.bounds.extend(attachments);
     Ok(billed(catalog, offer, &region, draft))
-}
-
-/// A machine of another vendor by itself: all that it grants, group by group.
-fn machine_alone(
-    catalog: &Catalog,
-    offer: &Offer,
-    region: &str,
-    machine: &Machine<'_>,
-) -> Resolved {
-    let mut draft = Draft::of_machine(&machine.name);
-    draft.bounds = machine.all_limits();
-    let attachments = machine.attachments();
-    draft
-        .bounds
-        .extend(attachments.map(|most| most.bound(&machine.name, "attachments")));
-    billed(catalog, offer, region, draft)
 }
 
 /// What describes a volume says nothing of an instance. A profile is one of its own disks.

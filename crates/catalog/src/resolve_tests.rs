@@ -381,7 +381,7 @@ fn no_disk_is_twice_the_single_one_of_its_family() {
     let catalog = Catalog::embedded();
     let types = catalog.instance_types();
     let store = |name| Some((name, catalog.instance(name, None)?.store?));
-    let stores = types.iter().filter_map(|name| store(name.as_ref()));
+    let stores = types.into_iter().filter_map(store);
     let known = stores.filter(|(_, store)| store.write_mb.is_some());
     let measured: Vec<(&str, Store)> = known.collect();
     assert!(measured.len() > 130, "{}", measured.len());

@@ -1,8 +1,7 @@
 //! All that `catalog show` prints about an address, as data.
 
 use blocklab_device::{
-    Accounting, Binding, Credit, DeviceSpec, Limit, LimitKind, Load, Operation, Origin, Prediction,
-    predict,
+    Accounting, Credit, DeviceSpec, Limit, LimitKind, Load, Operation, Origin, Prediction, predict,
 };
 use blocklab_units::{Bytes, count};
 use blocklab_workload::{Address, Direction, Offer};
@@ -418,20 +417,8 @@ fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
 
 /// The first second or so of a limiter's own bucket is left out: what people ask for is the rate.
 fn stretches(prediction: &Prediction, limits: &[Limit]) -> Vec<Stretch> {
-    let stretches = prediction.phases.iter().map(|phase| {
-        let known = limits.iter().find(|limit| match &phase.binding {
-            Binding::Limit(name) => limit.name == *name,
-            Binding::Latency => matches!(limit.name.kind, LimitKind::Latency { .. }),
-        });
-        Stretch {
-            evidence: known.map_or("assumed", |limit| limit.origin.how()),
-            begins_s: phase.begins.as_secs_f64(),
-            iops: phase.iops,
-            mib_per_s: phase.bytes_per_s / 1_048_576.0,
-            binding: phase.binding.to_string(),
-        }
-    });
-    let mut found: Vec<Stretch> = stretches.collect();
+    let phases = prediction.phases.iter();
+    let mut found: Vec<Stretch> = phases.map(|phase| Stretch::new(phase, limits)).collect();
     while found.len() > 1 && found[1].begins_s < SHORT_S {
         found.remove(0);
         found[0].begins_s = 0.0;

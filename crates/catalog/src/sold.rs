@@ -12,9 +12,8 @@ use blocklab_units::Bytes;
 use blocklab_workload::Offer;
 
 use crate::embedded::Section;
-use crate::resolve::{finished, on_class};
-use crate::table::Table;
-use crate::volumes::{HostClass, Kind, Least, Tier, runs_as};
+use crate::resolve::finished;
+use crate::volumes::{HostClass, Kind, Least, Tier, on_class, runs_as};
 use crate::{Catalog, Resolved};
 
 /// A region of each of several vendors.
@@ -51,8 +50,10 @@ pub struct OnMachine {
 pub struct Sold<'c> {
     catalog: &'c Catalog,
     kind: Kind,
-    vendor: String,
-    region: String,
+    /// Whose it is.
+    pub vendor: String,
+    /// Whose prices hold.
+    pub region: String,
     host: Option<&'c HostClass>,
     /// The type by whose limits it runs there.
     runs_as: Kind,
@@ -63,7 +64,7 @@ impl Catalog {
     /// All places of the tables.
     pub fn places(&self) -> Vec<Place> {
         let mut places: Vec<Place> = Vec::new();
-        for row in self.tables(Section::Places).flat_map(Table::rows) {
+        for row in self.rows(Section::Places) {
             let [name, vendor, region, location] =
                 ["place", "vendor", "region", "where"].map(|column| row.text(column).to_owned());
             let region = PlaceRegion {
@@ -111,21 +112,6 @@ impl Sold<'_> {
     /// `gp3`, `azure/PremiumV2_LRS`.
     pub fn name(&self) -> &str {
         &self.kind.name
-    }
-
-    /// Whose it is.
-    pub fn vendor(&self) -> &str {
-        &self.vendor
-    }
-
-    /// Whose prices hold.
-    pub fn region(&self) -> &str {
-        &self.region
-    }
-
-    /// How operations on it are counted.
-    pub const fn accounting(&self) -> Accounting {
-        self.kind.accounting
     }
 
     /// What a machine grants to it depends on.

@@ -6,7 +6,7 @@ use blocklab_workload::{Offer, address::Part};
 
 use crate::embedded::Section;
 use crate::error::Refusal;
-use crate::table::Row;
+use crate::table::{Row, Table};
 use crate::{Catalog, local};
 
 /// Whose things an address names.
@@ -52,7 +52,7 @@ fn named(name: &str) -> Option<&str> {
 impl Catalog {
     /// All vendors, in the order of the tables.
     pub(crate) fn vendors(&self) -> Vec<Vendor> {
-        let rows = self.tables(Section::Vendors).flat_map(|table| table.rows());
+        let rows = self.rows(Section::Vendors);
         rows.map(|row| Vendor::from_row(&row)).collect()
     }
 
@@ -65,7 +65,7 @@ impl Catalog {
     /// The one whose names have no vendor before them: the first of the tables that the program carries.
     pub(crate) fn own_vendor(&self) -> String {
         let texts = Section::Vendors.embedded().iter();
-        let mut keys = texts.flat_map(|text| crate::table::Table::new(text).keys());
+        let mut keys = texts.flat_map(|text| Table::new(text).keys());
         keys.next().unwrap_or_default().to_owned()
     }
 
@@ -73,8 +73,7 @@ impl Catalog {
     pub(crate) fn vendor_of(&self, name: &str) -> Vendor {
         let own = self.own_vendor();
         let wanted = named(name).unwrap_or(&own);
-        let mut tables = self.tables(Section::Vendors);
-        let row = tables.find_map(|table| table.rows_of(wanted).next());
+        let row = self.rows_of(Section::Vendors, wanted).next();
         row.map_or_else(
             || Vendor {
                 name: wanted.to_owned(),
@@ -134,15 +133,13 @@ impl Catalog {
         if self.volume_type_row(&offer.volume).is_some() {
             return Ok(());
         }
-        let mut names = self.tables(Section::Names).flat_map(|table| table.rows());
+        let mut names = self.rows(Section::Names);
         if let Some(row) = names.find(|row| row.text("name").eq_ignore_ascii_case(&offer.volume)) {
             row.text("means").clone_into(&mut offer.volume);
             return Ok(());
         }
         if let Some((vendor, size)) = offer.volume.split_once('/') {
-            let rows = self
-                .tables(Section::VolumeSizes)
-                .flat_map(|table| table.rows());
+            let rows = self.rows(Section::VolumeSizes);
             let mut of_vendor = rows.filter(|row| named(row.text("type")) == Some(vendor));
             if let Some(row) = of_vendor.find(|row| row.text("size").eq_ignore_ascii_case(size)) {
                 let (kind, size) = (row.text("type"), row.text("size"));
@@ -183,8 +180,7 @@ impl Catalog {
             format!("{}/{bare}", vendor.name),
             format!("{}/{}{bare}", vendor.name, vendor.prefix),
         ];
-        let tables = self.tables(Section::Machines);
-        let mut names = tables.flat_map(crate::table::Table::keys);
+        let mut names = self.tables(Section::Machines).flat_map(Table::keys);
         let found = names.find(|name| wanted.iter().any(|one| one.eq_ignore_ascii_case(name)));
         found.map_or_else(|| wanted[0].clone(), str::to_owned)
     }
@@ -198,13 +194,8 @@ impl Catalog {
 
     /// The names of all machines that are no EC2 instance types, sorted.
     pub fn machines(&self) -> Vec<String> {
-        let names = self
-            .tables(Section::Machines)
-            .flat_map(crate::table::Table::keys);
-        let mut names: Vec<String> = names.map(str::to_owned).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
+        let names = self.keys(Section::Machines).into_iter();
+        names.map(str::to_owned).collect()
     }
 
     /// What is wrong with the name of a machine.

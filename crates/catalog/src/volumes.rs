@@ -34,7 +34,7 @@ use kind::ThroughputRule;
 use limits::{Limits, vendor_gib};
 
 /// Machines on which a type of volume is the same.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct HostClass {
     /// The family of an instance type; empty if no type of volume is another one on it.
     pub(crate) family: String,
@@ -79,16 +79,20 @@ pub(crate) fn volume(
     })
 }
 
-/// As [`volume`], without the bounds of what may be bought: they hold no load back.
+/// A volume as it is on machines of a class, with what it costs, and without the machine; also without
+/// the bounds of what may be bought: they hold no load back.
 ///
 /// # Errors
 /// As [`volume`].
-pub(crate) fn volume_at_work(
+pub(crate) fn on_class(
     catalog: &Catalog,
     kind: &Kind,
     offer: &Offer,
     host: Option<&HostClass>,
 ) -> Result<Draft, Refusal> {
+    if !kind.refused.is_empty() && (host.is_some() || kind.has_no_limits()) {
+        return Err(Refusal::new(Part::Volume, kind.refused.clone()));
+    }
     let runs_as = successor(catalog, offer, kind, host)?;
     let kind = runs_as.as_ref().unwrap_or(kind);
     as_itself(catalog, kind, offer, host).map(|(draft, _)| draft)

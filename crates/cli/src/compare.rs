@@ -98,7 +98,7 @@ fn show(
     gate: Option<&Gate>,
 ) -> Result<()> {
     let all: Vec<&Record> = assessed.iter().map(|(record, _)| *record).collect();
-    let page = || blocklab_page::comparison(assessed, comparison);
+    let page = || blocklab_page::comparison(assessed, comparison, None);
     if let Some(path) = &args.html {
         output::write(path, page(), Over::forced(args.force))?;
     }

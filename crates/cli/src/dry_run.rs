@@ -4,7 +4,7 @@ use std::slice;
 
 use anyhow::Result;
 use blocklab_catalog::Catalog;
-use blocklab_catalog::unit_price::{Bought, Priced, price};
+use blocklab_catalog::unit_price::{Bought, price};
 use blocklab_record::TargetKind;
 use blocklab_report::document::{Document, Entry, Part};
 use blocklab_report::{fields, views};
@@ -76,17 +76,13 @@ fn cost(found: &Forecast, catalog: &Catalog) -> Option<Cost> {
     if bought.is_empty() {
         return None;
     }
-    let Priced {
-        usd_per_hour,
-        money,
-        regions,
-        ..
-    } = price("", &bought, None);
+    let priced = price("", &bought, None);
+    let per_hour = priced.usd_per_hour?;
     Some(Cost {
-        amount: usd_per_hour? * found.time.as_secs_f64() / 3600.0,
-        currency: money,
-        per_hour: usd_per_hour?,
-        regions,
+        amount: per_hour * found.time.as_secs_f64() / 3600.0,
+        currency: priced.money,
+        per_hour,
+        regions: priced.regions,
     })
 }
 

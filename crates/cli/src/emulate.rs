@@ -240,12 +240,6 @@ impl Model {
         id: String,
         started: Timestamp,
     ) -> Record {
-        let facts = TargetFacts {
-            path: format!("emu:{}", self.text),
-            kind: TargetKind::Model,
-            size_bytes: size,
-            ..TargetFacts::default()
-        };
         let resolved = self.resolved.as_ref();
         Record {
             id,
@@ -263,9 +257,12 @@ impl Model {
             },
             environment: blocklab_host::environment(),
             targets: vec![TargetFacts {
+                path: format!("emu:{}", self.text),
+                kind: TargetKind::Model,
+                size_bytes: size,
                 limits: resolved.map_or(Vec::new(), |found| found.limits.clone()),
                 assumptions: resolved.map_or(Vec::new(), |found| found.assumptions.clone()),
-                ..facts
+                ..TargetFacts::default()
             }],
             notes: self.notes(args),
             ..Record::default()

@@ -48,9 +48,12 @@ fn selected_series(
     let now = Timestamp::now();
     let runs = history_runs(store, index, |run| is_wanted(store, run, &args.filter, now));
     if runs.is_empty() {
+        let root = store.root().display();
+        if index.runs.is_empty() {
+            bail!("there are no runs in {root} yet: `blocklab run` makes one");
+        }
         bail!(
-            "no run in {} fits; `blocklab list{}` shows what is there",
-            store.root().display(),
+            "no run in {root} fits; `blocklab list{}` shows what is there",
             place::store_option(store)
         );
     }

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use blocklab_native::{self as native, studies};
-use blocklab_report::document::{Column, Document, Entry, Layout, Part, Row, Table};
+use blocklab_report::document::{Column, Document, Entry, Part};
 use blocklab_report::fields;
 use blocklab_runner::planned_if_timed;
 use blocklab_store::Store;
@@ -101,28 +101,17 @@ fn studies_document(studies: &[StudyLine]) -> Document {
 
 /// The cases as a table, with a column of settings where a case has any.
 fn cases_document(plan: &Plan) -> Document {
-    let mut columns = vec![Column::words("CASE"), Column::figure("A PASS")];
-    if plan.cases.iter().any(|case| !case.settings.is_empty()) {
-        columns.push(Column::words("SETTINGS"));
-    }
-    let mut rows: Vec<Row> = Vec::new();
-    for case in &plan.cases {
+    let columns = Column::named_and_words("CASE", ["A PASS"], "SETTINGS");
+    let rows = plan.cases.iter().map(|case| {
         let pass = planned_if_timed(case).map_or_else(String::new, |time| time.to_string());
         let settings: Vec<_> = (case.settings.iter())
             .map(|(key, value)| format!("{key} {value}"))
             .collect();
-        let mut cells = vec![case.name.clone(), pass, settings.join(", ")];
-        // Without the column of settings, that cell is empty and goes.
-        cells.truncate(columns.len());
-        rows.push(cells.into());
-    }
+        [case.name.clone(), pass, settings.join(", ")]
+    });
     Document {
         name: format!("Cases of {}", plan.name),
-        parts: vec![Part::Table(Table {
-            rows,
-            columns,
-            layout: Layout::Fitted { margin: 0 },
-        })],
+        parts: vec![Part::table(columns, rows)],
     }
 }
 

@@ -42,7 +42,7 @@ pub fn supervise(
     code_of: impl Fn(&anyhow::Error) -> u8,
 ) -> Result<ExitCode> {
     let (reader, writer) = pipe(PipeFlags::empty())?;
-    let (names, namer) = pipe(PipeFlags::NONBLOCK)?;
+    let (kept_ids, kept_ids_writer) = pipe(PipeFlags::NONBLOCK)?;
     let (end_request, end_sender) = pipe(PipeFlags::empty())?;
     let before = MemoryKills::now();
     learn_of_children();
@@ -52,9 +52,9 @@ pub fn supervise(
         -1 => Err(io::Error::last_os_error()).context("cannot start a process"),
         0 => {
             // The parent's ends of the pipes: if the child kept them, neither would see the other end.
-            drop((reader, names, end_sender));
+            drop((reader, kept_ids, end_sender));
             // Fails only if it is set already, which only this line does.
-            let _ = KEPT.set(File::from(namer));
+            let _ = KEPT.set(File::from(kept_ids_writer));
             set_handlers(libc::SIG_DFL, 0);
             allow_many_files();
             let code = await_end_request(end_request)
@@ -74,9 +74,9 @@ pub fn supervise(
             CHILD.store(child, Ordering::Relaxed);
             pass_on_early(child);
             let child = Pid::from_raw(child).expect("a child's number");
-            drop((writer, namer, end_request));
+            drop((writer, kept_ids_writer, end_request));
             let ended = await_child(child, File::from(reader), File::from(end_sender));
-            Ok(ended.unwrap_or_else(|| reap(child, before, File::from(names))))
+            Ok(ended.unwrap_or_else(|| reap(child, before, File::from(kept_ids))))
         }
     }
 }
@@ -333,8 +333,8 @@ impl Drop for SignalsOnlyInSleep {
 }
 
 /// Waits for a child that ended without reporting an exit code, prints why it ended, and gives the code for
-/// that. `before`: the counters when it began; `names`: the pipe with the ids of runs that are kept.
-fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
+/// that. `before`: the counters when it began; `kept_ids`: the pipe with the ids of runs that are kept.
+fn reap(child: Pid, before: MemoryKills, kept_ids: File) -> ExitCode {
     let ended = retry_on_intr(|| waitpid(Some(child), WaitOptions::empty()));
     let Ok(Some((_, status))) = ended else {
         // It was reaped before, which nothing here does. An unknown end is no success.
@@ -344,14 +344,14 @@ fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
     if libc::WIFEXITED(status) {
         let code = libc::WEXITSTATUS(status) as u8;
         if code == crate::status::INTERRUPTED {
-            let kept = killed::what_is_kept(last(names).as_deref());
+            let kept = killed::what_is_kept(last(kept_ids).as_deref());
             crate::terminal::warn(&format!("ended at once by a second signal. {kept}"));
         }
         ExitCode::from(code)
     } else {
         let signal = libc::WTERMSIG(status);
         // A signal with which users end a run needs no explanation.
-        if let Some(words) = killed::words(signal, before, last(names).as_deref()) {
+        if let Some(words) = killed::words(signal, before, last(kept_ids).as_deref()) {
             crate::terminal::complain(&anyhow!(words));
         }
         // The code that a shell gives for a program that was killed by this signal.
@@ -360,10 +360,10 @@ fn reap(child: Pid, before: MemoryKills, names: File) -> ExitCode {
 }
 
 /// The id of the last run of which something is kept.
-fn last(mut names: File) -> Option<String> {
+fn last(mut kept_ids: File) -> Option<String> {
     let mut kept = Vec::new();
     // An error means that there is nothing more to read: the pipe does not block.
-    let _ = names.read_to_end(&mut kept);
+    let _ = kept_ids.read_to_end(&mut kept);
     String::from_utf8_lossy(&kept)
         .lines()
         .last()

@@ -220,6 +220,13 @@ pub enum Confidence {
     High,
 }
 
+impl Confidence {
+    /// That of an explanation that either follows or is only the likeliest.
+    pub const fn high_if(follows: bool) -> Self {
+        if follows { Self::High } else { Self::Medium }
+    }
+}
+
 /// A number on which a Finding rests.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evidence {

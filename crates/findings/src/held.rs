@@ -13,7 +13,7 @@ use crate::view::{CaseView, Cases};
 
 /// What a limiter saves up while idle, in seconds of its own rate. Providers document none;
 /// published runs of a few seconds show it.
-pub(crate) const SAVED: f64 = 1.0;
+pub(crate) const SAVED_S: f64 = 1.0;
 
 /// A rate is that of a limit within this share of it.
 pub const NEAR: f64 = 0.025;
@@ -23,6 +23,8 @@ pub(crate) const HELD: f64 = 0.25;
 /// At the rate of a limit, this much shows that it holds: with just enough in flight to reach it,
 /// hardly anything waits.
 const TOUCHED: f64 = 0.01;
+/// Where all equal volumes together use less than this of their limits, an even load gets visibly more.
+const UNEVEN: f64 = 0.9;
 /// Slots count as full when this share of them is in the device on average.
 pub(crate) const FULL: f64 = 0.8;
 
@@ -31,8 +33,8 @@ pub(crate) const FULL: f64 = 0.8;
 pub(crate) enum Level {
     /// Holds always.
     Steady,
-    /// Holds while something is saved up: for `lasts` seconds, and then `leaves` remains.
-    Burst { lasts: f64, leaves: f64 },
+    /// Holds while something is saved up: for `lasts_s` seconds, and then `leaves` remains.
+    Burst { lasts_s: f64, leaves: f64 },
     /// Holds when nothing is saved up any more.
     Baseline,
 }
@@ -49,7 +51,7 @@ pub(crate) struct UsedLimit<'a> {
     pub(crate) busiest: Option<f64>,
     /// Share of the time in the device for which the operations of its targets waited for it: of a
     /// queue, of all that time, and of any other limit, of the time after the queue.
-    pub(crate) waited: f64,
+    pub(crate) waited_share: f64,
     pub(crate) level: Level,
     /// When its bucket ran empty, since the start of the first pass in which it did.
     pub(crate) emptied: Vec<Nanos>,
@@ -67,10 +69,15 @@ impl UsedLimit<'_> {
     }
 
     /// The share that the busiest of several equal volumes has of its own limit, where the load is so
-    /// uneven that this volume is at its limit and all of them together are not.
+    /// uneven that this volume is at its limit and all of them together have room for a good part more.
     pub(crate) fn uneven_share(&self) -> Option<f64> {
         let share = self.busiest? / self.limit.value;
-        (share >= 1.0 - NEAR && self.share() < 1.0 - NEAR).then_some(share)
+        (share >= 1.0 - NEAR && self.share() < UNEVEN).then_some(share)
+    }
+
+    /// Whether more load would meet it: a baseline holds when its credits are spent.
+    pub(crate) const fn lasts(&self) -> bool {
+        !matches!(self.level, Level::Baseline) || !self.emptied.is_empty()
     }
 
     pub(crate) fn is_queue(&self) -> bool {
@@ -86,8 +93,8 @@ impl UsedLimit<'_> {
     }
 
     fn holds(&self) -> bool {
-        let reached = self.waited >= TOUCHED && self.share() >= 1.0 - NEAR;
-        reached || self.waited >= HELD
+        let reached = self.waited_share >= TOUCHED && self.share() >= 1.0 - NEAR;
+        reached || self.waited_share >= HELD
     }
 }
 
@@ -133,9 +140,7 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     if !full || !(case.is_saturating() || is_missed(case)) {
         return Bound::Nothing;
     }
-    let lasting = used
-        .into_iter()
-        .filter(|limit| limit.level != Level::Baseline);
+    let lasting = used.into_iter().filter(UsedLimit::lasts);
     let next = lasting.max_by(|a, b| a.share().total_cmp(&b.share()));
     Bound::Latency(next)
 }
@@ -167,7 +172,7 @@ pub(crate) fn explained<'a>(cases: &Cases<'a>) -> BTreeSet<&'a str> {
 /// though it may have got the rate that was requested.
 pub(crate) fn waits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     let used = used_limits(cases.record, case);
-    used.iter().any(|limit| limit.waited >= HELD)
+    used.iter().any(|limit| limit.waited_share >= HELD)
 }
 
 /// For each target, the limit for which its operations waited longest, and any other rate for which they
@@ -184,7 +189,7 @@ fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
             .iter()
             .enumerate()
             .filter(|(_, limit)| limit.targets.contains(&target))
-            .max_by(|(_, a), (_, b)| a.waited.total_cmp(&b.waited));
+            .max_by(|(_, a), (_, b)| a.waited_share.total_cmp(&b.waited_share));
         places.extend(
             longest
                 .filter(|(_, limit)| limit.holds())
@@ -192,7 +197,7 @@ fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
         );
         let others = used.iter().enumerate().filter(|(_, limit)| {
             let is_rate = matches!(limit.limit.name.kind, LimitKind::Rate { .. });
-            is_rate && limit.waited >= HELD && limit.targets.contains(&target)
+            is_rate && limit.waited_share >= HELD && limit.targets.contains(&target)
         });
         places.extend(others.map(|(place, _)| place));
     }
@@ -266,7 +271,7 @@ pub(crate) fn used_limits<'a>(record: &'a Record, case: &CaseView<'a>) -> Vec<Us
 /// The largest share of a limit that a pass can use by what the limiter had saved up. What is in flight at
 /// the end lengthens the pass a little.
 pub(crate) fn most_share(case: &CaseView<'_>) -> f64 {
-    (1.0 + SAVED / seconds_of_a_pass(case)) * (1.0 + NEAR)
+    (1.0 + SAVED_S / seconds_of_a_pass(case)) * (1.0 + NEAR)
 }
 
 /// Mean length of a pass in seconds.
@@ -279,7 +284,7 @@ pub(crate) fn seconds_of_a_pass(case: &CaseView<'_>) -> f64 {
 fn is_passed_later(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
     // The share of a baseline is that of its burst.
     let lasts = limit.level != Level::Baseline;
-    lasts && limit.waited == 0.0 && limit.share() > most_share(case)
+    lasts && limit.waited_share == 0.0 && limit.share() > most_share(case)
 }
 
 /// Sums up over all passes with a device model how a limit was used. `None` if the target does not list
@@ -294,8 +299,9 @@ fn used_limit<'a>(
     let is_queue = limit.name.kind == LimitKind::QueueDepth;
     let unit = limit.unit.per_second().or(is_queue.then_some(1.0))?;
     let level = level(limit, &target.limits)?;
-    let (mut units, mut waited, mut in_device, mut ios, mut elapsed) = (0.0, 0.0, 0.0, 0.0, 0.0);
-    let (mut queued, mut held) = (0.0, 0.0);
+    let (mut units, mut waited_ns, mut in_device_ns, mut ios, mut elapsed_s) =
+        (0.0, 0.0, 0.0, 0.0, 0.0);
+    let (mut queued_ns, mut held_ns) = (0.0, 0.0);
     let mut busiest: Option<f64> = None;
     let mut emptied = Vec::new();
     for (pass, model) in modelled(case) {
@@ -308,33 +314,36 @@ fn used_limit<'a>(
             if let Some(units) = counted.busiest_units {
                 *busiest.get_or_insert_default() += units as f64;
             }
-            waited += counted.waited_ns as f64;
+            waited_ns += counted.waited_ns as f64;
             if emptied.is_empty() {
                 emptied = counted.emptied_at_ns.iter().map(|ns| Nanos(*ns)).collect();
             }
         }
+        let parts = parts_per_operation(model, one);
         for used in &model.targets {
             ios += used.ios as f64;
             if one.targets.contains(&used.target) {
-                in_device += used.in_device_ns as f64;
+                in_device_ns += used.in_device_ns as f64 * parts;
             }
         }
         let (in_queue, at_limits) = waits_ns(model, one);
-        queued += in_queue;
-        held += at_limits;
-        elapsed += pass.elapsed_ns as f64 / 1e9;
+        queued_ns += in_queue;
+        held_ns += at_limits;
+        elapsed_s += pass.elapsed_ns as f64 / 1e9;
     }
     // The model counts the ramp and the syncs, too. What it counted is scaled to the rate of the measured
     // time, syncs included, of all jobs together.
-    let measured_over_all = case.row.iops_with_syncs() * case.share_together() / (ios / elapsed);
-    let per_second = measured_over_all / elapsed / unit;
-    let (rate, in_device) = if is_queue {
-        ((in_device - queued - held) / elapsed / 1e9, in_device)
+    let measured_over_all = case.row.iops_with_syncs() * case.share_together() / (ios / elapsed_s);
+    let per_second = measured_over_all / elapsed_s / unit;
+    // Of a queue, the rate is the mean number of operations in service.
+    let (rate, could_wait_ns) = if is_queue {
+        let served_ns = in_device_ns - queued_ns - held_ns;
+        (served_ns / elapsed_s / 1e9, in_device_ns)
     } else {
-        (units * per_second, in_device - queued)
+        (units * per_second, in_device_ns - queued_ns)
     };
     // Credits may run empty for what is written in the background, for which nothing waited.
-    if waited == 0.0 {
+    if waited_ns == 0.0 {
         emptied.clear();
     }
     Some(UsedLimit {
@@ -344,7 +353,7 @@ fn used_limit<'a>(
         busiest: busiest
             .filter(|_| !is_queue)
             .map(|units| units * per_second),
-        waited: waited / in_device.max(1.0),
+        waited_share: waited_ns / could_wait_ns.max(1.0),
         level,
         emptied,
     })
@@ -367,6 +376,20 @@ fn waits_ns(model: &ModelUse, limit: &LimitUse) -> (f64, f64) {
     (in_queue, at_limits)
 }
 
+/// How many parts an operation on the targets of a limit has on average. Each part waits in the queue of
+/// its volume, at the same time as the others; without queues nothing counts them, and it is one.
+fn parts_per_operation(model: &ModelUse, limit: &LimitUse) -> f64 {
+    let queues = model.limits.iter().filter(|other| {
+        let mut targets = other.targets.iter();
+        other.limit.kind == LimitKind::QueueDepth && targets.all(|one| limit.targets.contains(one))
+    });
+    let concerned = model.targets.iter();
+    let concerned = concerned.filter(|used| limit.targets.contains(&used.target));
+    let ios: u64 = concerned.map(|used| used.ios).sum();
+    let parts: u64 = queues.map(|queue| queue.units).sum();
+    (parts as f64 / ios.max(1) as f64).max(1.0)
+}
+
 /// The value of the limit of this kind that the same owner has for the same volumes.
 fn sibling_value(limit: &Limit, all: &[Limit], kind: &LimitKind) -> Option<f64> {
     let sibling = all.iter().find(|other| {
@@ -377,14 +400,13 @@ fn sibling_value(limit: &Limit, all: &[Limit], kind: &LimitKind) -> Option<f64> 
     Some(sibling.value)
 }
 
-/// `None` for a peak, which lasts for an unknown time, and for what binds no rate.
+/// `None` for a peak, which lasts for an unknown time, and for what binds no rate. `all`: the limits among
+/// which those of its burst credits are.
 fn level(limit: &Limit, all: &[Limit]) -> Option<Level> {
-    if limit.name.kind == LimitKind::QueueDepth {
-        return Some(Level::Steady);
-    }
-    let scale = limit.unit.per_second()?;
     match &limit.name.kind {
-        LimitKind::Rate { .. } | LimitKind::PhysicalMaximum { .. } => Some(Level::Steady),
+        LimitKind::QueueDepth | LimitKind::Rate { .. } | LimitKind::PhysicalMaximum { .. } => {
+            Some(Level::Steady)
+        }
         LimitKind::Baseline { .. } => Some(Level::Baseline),
         LimitKind::Burst { limiter } => {
             let limiter = limiter.clone();
@@ -393,13 +415,14 @@ fn level(limit: &Limit, all: &[Limit]) -> Option<Level> {
             };
             let leaves = sibling_value(limit, all, &baseline)?;
             let bucket = sibling_value(limit, all, &LimitKind::Bucket { limiter })?;
+            // A bucket holds operations or bytes, whatever the unit of the rate.
+            let drained_per_s = (limit.value - leaves) * limit.unit.per_second()?;
             Some(Level::Burst {
-                lasts: bucket / ((limit.value - leaves) * scale),
+                lasts_s: bucket / drained_per_s,
                 leaves: leaves * limit.times(),
             })
         }
-        LimitKind::QueueDepth
-        | LimitKind::Peak { .. }
+        LimitKind::Peak { .. }
         | LimitKind::Bucket { .. }
         | LimitKind::Latency { .. }
         | LimitKind::LatencyPerKib { .. }

@@ -153,6 +153,16 @@ pub fn joined<'a>(
         .collect()
 }
 
+/// Applies a rule to the run as a whole.
+pub(crate) fn per_run(
+    rule: &'static str,
+    advice: Option<&str>,
+    judge: impl FnOnce() -> Option<Hit>,
+) -> Vec<Finding> {
+    let finding = judge().map(|hit| of_run(rule, advice, hit));
+    finding.into_iter().collect()
+}
+
 /// A finding about the run as a whole.
 pub fn of_run(rule: &'static str, advice: Option<&str>, hit: Hit) -> Finding {
     let hits = vec![hit];

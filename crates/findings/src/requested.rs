@@ -83,7 +83,8 @@ pub(crate) fn missed(job: &JobResult) -> Option<RequestedRate> {
     let found = delivered(job)?;
     // More is missing than the end of a run and chance explain.
     let is_short = found.share() < REACHED - scatter(job);
-    // What was due in the last moments had no time to begin.
+    // What was due in the last moments had no time to begin: of a low rate, the last one of each thread.
     let late = found.overdue as f64 / job.accounting.issued.max(1) as f64;
-    (is_short || late > LATE).then_some(found)
+    let is_late = late > LATE && found.overdue > u64::from(job.threads);
+    (is_short || is_late).then_some(found)
 }

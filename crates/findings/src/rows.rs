@@ -22,12 +22,11 @@ pub(crate) struct Summed {
     pub(crate) damaged: u32,
 }
 
-/// The passes of each case, in the order in which cases first appear; without those that were run
-/// to be thrown away.
+/// The passes of each case, in the order in which cases first appear; without pass 0, which was run to be
+/// thrown away.
 pub fn by_case(measurements: &[Measurement]) -> Vec<Vec<&Measurement>> {
     let mut groups: Vec<Vec<&Measurement>> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
-    // Pass 0 was run to be thrown away.
     for measurement in measurements.iter().filter(|m| m.pass > 0) {
         let place = *places.entry(&measurement.case).or_insert(groups.len());
         if place == groups.len() {

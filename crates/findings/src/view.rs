@@ -98,9 +98,10 @@ impl Cases<'_> {
             .any(|job| job.batch.low > 0 || job.latency_target.is_some() || job.no_overlap)
     }
 
-    /// Whether a job of a case fills its queue again only when few operations are left in it.
+    /// Whether every job of a case fills its queue again only when few operations are left in it.
     pub(crate) fn lets_queue_run_down(&self, case: &CaseView<'_>) -> bool {
-        self.planned_jobs(case).any(|job| job.batch.low > 0)
+        let mut jobs = self.planned_jobs(case).peekable();
+        jobs.peek().is_some() && jobs.all(|job| job.batch.low > 0)
     }
 
     /// The most completions that a job of a case waits for at a time; 1: it handles each as it comes.

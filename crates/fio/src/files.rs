@@ -143,7 +143,7 @@ pub(super) fn working_set(
         .iter()
         .map(|path| (context.size_of)(path).max(made.length(path)));
     let sizes: Vec<Option<u64>> = sizes.collect();
-    let existing = (sizes.iter().copied().flatten()).fold(0, u64::saturating_add);
+    let existing = total(sizes.iter().copied().flatten());
     let mut offset = offset(spec, number, &sizes)?;
     if spec.options.file_append {
         offset = end_of(spec, offset, common_length(spec, "file_append", &sizes)?)?;
@@ -159,7 +159,7 @@ pub(super) fn working_set(
         }
         return Ok(WorkingSet {
             pass_limit: pass_limit(&spec.options).filter(|_| !is_cut_short),
-            space: space_in(&lengths, offset),
+            space: total(lengths.iter().map(|length| length.saturating_sub(offset))),
             targets: paths,
             offset,
             is_cut_short,
@@ -238,10 +238,9 @@ fn up_to_their_end(
     sizes: &[Option<u64>],
     offset: u64,
 ) -> Result<WorkingSet, Fault> {
-    let existing = (sizes.iter().copied().flatten()).fold(0, u64::saturating_add);
     let needs_size =
         !engine::is_diskless(&spec.options) && !paths.iter().all(|path| Target::is_model(path));
-    if existing == 0 && needs_size {
+    if needs_size && total(sizes.iter().copied().flatten()) == 0 {
         let why = Mistake::here(&spec.at, unsized_words(spec, &paths));
         return Err(Fault::invalid(why));
     }
@@ -253,16 +252,8 @@ fn up_to_their_end(
         .iter()
         .map(|size| size.map(|size| size.saturating_sub(offset)));
     let mut parts: Vec<Option<u64>> = parts.collect();
-    let space = |parts: &[Option<u64>]| {
-        (parts.iter().flatten()).fold(0_u64, |sum, part| sum.saturating_add(*part))
-    };
-    let whole = space(&parts);
-    if needs_size && whole < pattern::block_sizes(spec)?.smallest().0 {
-        let wrong = format!(
-            "blocksize is larger than data set range: of {existing} bytes, {whole} lie behind the \
-             offset {offset}"
-        );
-        return Err(Fault::one_job(0, spec.mistake("bs", wrong)));
+    if needs_size {
+        check_space(spec, total(parts.iter().copied().flatten()))?;
     }
     let block = least_block(spec, rw)?;
     let holds_block = |part: &Option<u64>| part.is_none_or(|part| !needs_size || part >= block);
@@ -273,7 +264,7 @@ fn up_to_their_end(
         parts.retain(holds_block);
     }
     Ok(WorkingSet {
-        space: space(&parts),
+        space: total(parts.into_iter().flatten()),
         targets: paths,
         offset,
         holds_no_block,
@@ -281,11 +272,9 @@ fn up_to_their_end(
     })
 }
 
-/// Bytes of all files of these lengths behind an offset.
-fn space_in(lengths: &[u64], offset: u64) -> u64 {
-    lengths.iter().fold(0, |space: u64, length| {
-        space.saturating_add(length.saturating_sub(offset))
-    })
+/// The sum of all; more than is counted is as much as is counted.
+fn total(bytes: impl Iterator<Item = u64>) -> u64 {
+    bytes.fold(0, u64::saturating_add)
 }
 
 /// The most bytes of a pass over files of a given size, where `size` is given, too.

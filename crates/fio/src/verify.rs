@@ -5,7 +5,7 @@ use blocklab_workload::{Checksum, Trims, Verify, When, errno};
 
 use super::bytes::{Reader, parts};
 use super::options::Options;
-use super::pattern::{ReadWrite, mix};
+use super::pattern::{ReadWrite, block_sizes, mix};
 use super::spec::Spec;
 use super::value::{error_number, nonzero};
 use blocklab_syntax::Mistake;
@@ -61,7 +61,7 @@ pub(super) fn verify(
         .map_err(|why| spec.mistake("verify_pattern", why))?;
     let trims = trims(options);
     Ok(Some(Verify {
-        interval: nonzero(options.verify_interval).map(Bytes),
+        interval: interval(spec)?,
         offset: Bytes(options.verify_offset),
         pattern: pattern.map(Into::into),
         pattern_interval: nonzero(options.verify_pattern_interval).map(Bytes),
@@ -77,6 +77,21 @@ pub(super) fn verify(
         // With `verify_only` alone, offsets are drawn, and nothing is written or compared.
         first: (options.verify_only && !options.do_verify).then_some(0),
         ..Verify::new(*checksum)
+    }))
+}
+
+/// Bytes under one header; `None`: a whole block. As in fio they divide each block that is written, so
+/// that blocks of other sizes find whole ones, unless blocks have any length.
+fn interval(spec: &Spec) -> Result<Option<Bytes>, Mistake> {
+    let sizes = block_sizes(spec)?.write;
+    let (smallest, divisor) = (sizes.smallest().0, sizes.divisor().0);
+    let varies = smallest < sizes.largest().0;
+    let given = nonzero(spec.options.verify_interval).or(varies.then_some(smallest));
+    let given = given.filter(|_| !spec.options.bs_unaligned);
+    Ok(given.map(|given| {
+        let interval = given.min(smallest);
+        let divides = divisor.is_multiple_of(interval);
+        Bytes(if divides { interval } else { divisor })
     }))
 }
 
@@ -186,6 +201,26 @@ mod tests {
         let prepared = planned(&text).unwrap();
         let job = &prepared.plan.cases[0].workload.jobs[0];
         job.verify.clone().expect("a job that verifies")
+    }
+
+    /// The story: each block of `bsrange=4k-16k` had one header, so that a read of other blocks, as by
+    /// the same job with another seed, called sound data wrong; in fio 3.33 each 4 KiB have one. And
+    /// neither tool could check what the other wrote with an interval that does not divide the block.
+    #[test]
+    fn headers_lie_where_blocks_of_other_sizes_find_them() {
+        for (options, expected) in [
+            ("bsrange=4k-16k", Some(4096)),
+            ("bssplit=4k/50:6k/50\nbs_unaligned", None),
+            ("bsrange=3k-8k", Some(1024)),
+            ("bs=4k", None),
+            ("bs=4k\nverify_interval=1k", Some(1024)),
+            ("bs=4k\nverify_interval=3k", Some(4096)),
+            ("bs=5k\nverify_interval=2k", Some(5120)),
+            ("bs=8k,4k\nverify_interval=6k", Some(4096)),
+        ] {
+            let verify = verify_of(&format!("rw=write\n{options}"));
+            assert_eq!(verify.interval, expected.map(Bytes), "{options}");
+        }
     }
 
     /// Of what a job with `verify_pattern` alone had written, fio found no header in any block, and of

@@ -13,15 +13,15 @@ use crate::offset::{Pings, Sample};
 use crate::plan::{FleetPlan, VERSION};
 
 /// After this silence in ns, a host is lost. Each sends something at least once a second.
-const SILENCE: i64 = 5_000_000_000;
+const SILENCE_NS: i64 = 5_000_000_000;
 /// The same until all hosts are connected, because programs may be loaded over a network.
-const FIRST_WORD: i64 = 10_000_000_000;
+const FIRST_MESSAGE_NS: i64 = 10_000_000_000;
 /// Time in ns that hosts get to end after a stop. The driver gives up operations sooner than that.
-const ENDING: i64 = 6_000_000_000;
+const ENDING_NS: i64 = 6_000_000_000;
 /// If a host's preparation makes no progress for this long, in ns, the user is told, again and again.
-const STILL: i64 = 8_000_000_000;
+const STILL_NS: i64 = 8_000_000_000;
 /// Time in ns from the message that sets the start until the start; longer than any message takes.
-const AHEAD: i64 = 250_000_000;
+const AHEAD_NS: i64 = 250_000_000;
 
 /// What the caller must do.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,7 @@ pub enum Order {
     /// Send a message to the host of this rank.
     Send(usize, ToHost),
     /// Write a line for the launcher.
-    Tell(Line),
+    Report(Line),
     /// End this rank. `false`: hosts are lost, so it must not wait for all ranks.
     Leave(bool),
 }
@@ -59,9 +59,9 @@ struct Host {
     /// Its name, once it has connected.
     name: Option<String>,
     /// When its last message came.
-    heard_ns: i64,
+    last_message_ns: i64,
     /// When its preparation last made progress.
-    moved_ns: i64,
+    last_progress_ns: i64,
     /// Whether its targets may be used, once it has checked them.
     verdict: Option<Result<(), String>>,
     is_ready: bool,
@@ -95,7 +95,7 @@ impl Coordinator {
     /// A coordinator of `ranks` hosts, which have not connected yet.
     pub fn new(plan: FleetPlan, ranks: usize, now: Now) -> Self {
         let hosts = (0..ranks).map(|_| Host {
-            heard_ns: now.monotonic_ns,
+            last_message_ns: now.monotonic_ns,
             ..Host::default()
         });
         Self {
@@ -120,14 +120,14 @@ impl Coordinator {
 
     /// Notes that a line of a host was passed on to the launcher: a sign of life and of progress.
     pub fn line_passed(&mut self, rank: usize, now: Now) {
-        self.hosts[rank].heard_ns = now.monotonic_ns;
-        self.hosts[rank].moved_ns = now.monotonic_ns;
+        self.hosts[rank].last_message_ns = now.monotonic_ns;
+        self.hosts[rank].last_progress_ns = now.monotonic_ns;
     }
 
     /// Takes a message of a host.
-    pub fn hear(&mut self, rank: usize, word: FromHost, now: Now) {
-        self.hosts[rank].heard_ns = now.monotonic_ns;
-        match word {
+    pub fn receive(&mut self, rank: usize, message: FromHost, now: Now) {
+        self.hosts[rank].last_message_ns = now.monotonic_ns;
+        match message {
             FromHost::Alive => {}
             FromHost::Hello(hello) => self.meet(rank, hello, now),
             FromHost::Checked(verdict) => {
@@ -136,7 +136,7 @@ impl Coordinator {
             }
             FromHost::Ready => {
                 self.hosts[rank].is_ready = true;
-                self.tell(Line::Ready(self.name(rank)));
+                self.report(Line::Ready(self.name(rank)));
                 self.when_ready(now);
             }
             FromHost::Pong {
@@ -148,11 +148,11 @@ impl Coordinator {
         }
     }
 
-    /// This process did not run for `ns`: it could not hear the hosts meanwhile, which is not their fault.
+    /// This process did not run for `ns`. It could take no message meanwhile, so no host counts as silent for it.
     pub fn stood_still(&mut self, ns: i64) {
         for host in &mut self.hosts {
-            host.heard_ns += ns;
-            host.moved_ns += ns;
+            host.last_message_ns += ns;
+            host.last_progress_ns += ns;
         }
         self.since_ns += ns;
         self.named_ns += ns;
@@ -161,13 +161,13 @@ impl Coordinator {
     /// Checks which hosts are silent or late. To be called often.
     pub fn tick(&mut self, now: Now) {
         let limit = match self.phase {
-            Phase::Meeting => FIRST_WORD,
-            _ => SILENCE,
+            Phase::Meeting => FIRST_MESSAGE_NS,
+            _ => SILENCE_NS,
         };
         // Rank 0 is this process.
         for rank in 1..self.hosts.len() {
             let host = &self.hosts[rank];
-            let silent = now.monotonic_ns - host.heard_ns;
+            let silent = now.monotonic_ns - host.last_message_ns;
             if !host.is_lost && !self.is_over() && silent > limit {
                 let why = format!("no word for {} s", silent / 1_000_000_000);
                 self.lose(rank, why, now);
@@ -176,7 +176,7 @@ impl Coordinator {
         let waited = now.monotonic_ns - self.since_ns;
         match self.phase {
             Phase::Preparing => self.watch_preparation(waited, now),
-            Phase::Stopping if waited > ENDING => {
+            Phase::Stopping if waited > ENDING_NS => {
                 for rank in 0..self.hosts.len() {
                     if !self.hosts[rank].has_ended && !self.hosts[rank].is_lost {
                         self.lose(rank, "it did not end when it was told to".to_owned(), now);
@@ -208,14 +208,14 @@ impl Coordinator {
         self.named_ns = now.monotonic_ns;
     }
 
-    fn tell(&mut self, line: Line) {
-        self.orders.push(Order::Tell(line));
+    fn report(&mut self, line: Line) {
+        self.orders.push(Order::Report(line));
     }
 
-    fn send_all(&mut self, word: &ToHost) {
+    fn send_all(&mut self, message: &ToHost) {
         for (rank, host) in self.hosts.iter().enumerate() {
             if !host.is_lost {
-                self.orders.push(Order::Send(rank, word.clone()));
+                self.orders.push(Order::Send(rank, message.clone()));
             }
         }
     }
@@ -254,7 +254,7 @@ impl Coordinator {
             Err(why) => self.hosts[rank].verdict = Some(Err(why)),
         }
         if self.phase == Phase::Meeting && self.hosts.iter().all(|host| host.name.is_some()) {
-            self.tell(Line::Connected);
+            self.report(Line::Connected);
             self.enter(Phase::Checking, now);
             self.when_checked(now);
         }
@@ -271,7 +271,7 @@ impl Coordinator {
         for rank in 0..self.hosts.len() {
             if let Some(Err(why)) = self.hosts[rank].verdict.clone() {
                 let host = self.name(rank);
-                self.tell(Line::Refused { host, why });
+                self.report(Line::Refused { host, why });
                 is_refused = true;
             }
         }
@@ -279,9 +279,9 @@ impl Coordinator {
             self.leave(now);
             return;
         }
-        self.tell(Line::Checked);
+        self.report(Line::Checked);
         for host in &mut self.hosts {
-            host.moved_ns = now.monotonic_ns;
+            host.last_progress_ns = now.monotonic_ns;
         }
         self.send_all(&ToHost::Prepare);
         self.enter(Phase::Preparing, now);
@@ -298,11 +298,11 @@ impl Coordinator {
                 let why = format!("not ready within {within}");
                 self.lose(rank, why, now);
             }
-        } else if now.monotonic_ns - self.named_ns > STILL {
-            late.retain(|rank| now.monotonic_ns - self.hosts[*rank].moved_ns > STILL);
+        } else if now.monotonic_ns - self.named_ns > STILL_NS {
+            late.retain(|rank| now.monotonic_ns - self.hosts[*rank].last_progress_ns > STILL_NS);
             let names: Vec<String> = late.iter().map(|rank| self.name(*rank)).collect();
             if !names.is_empty() {
-                self.tell(Line::Waiting(names));
+                self.report(Line::Waiting(names));
                 self.named_ns = now.monotonic_ns;
             }
         }
@@ -382,15 +382,15 @@ impl Coordinator {
 
     /// Sends the time of the start to all hosts, to each by its own clock.
     fn start(&mut self, now: Now) {
-        let moment = now.monotonic_ns + AHEAD;
+        let moment = now.monotonic_ns + AHEAD_NS;
         for rank in 0..self.hosts.len() {
             let offset = self.hosts[rank].before.offset().unwrap_or_default();
-            let word = ToHost::Start(moment + offset);
-            self.orders.push(Order::Send(rank, word));
+            let message = ToHost::Start(moment + offset);
+            self.orders.push(Order::Send(rank, message));
         }
-        // Told already now: if the launch ends early, the clocks as they were before are still known.
-        self.tell_clocks();
-        self.tell(Line::Started);
+        // Reported already now: if the launch ends early, the clocks as they were before are still known.
+        self.report_clocks();
+        self.report(Line::Started);
         self.enter(Phase::Running, now);
     }
 
@@ -423,7 +423,7 @@ impl Coordinator {
     fn lose(&mut self, rank: usize, why: String, now: Now) {
         self.hosts[rank].is_lost = true;
         let host = self.name(rank);
-        self.tell(Line::Lost { host, why });
+        self.report(Line::Lost { host, why });
         if self.phase == Phase::Stopping {
             self.when_all_ended(now);
         } else {
@@ -438,20 +438,20 @@ impl Coordinator {
     }
 
     /// Reports how far the clock of each host is off, once it is known.
-    fn tell_clocks(&mut self) {
+    fn report_clocks(&mut self) {
         for rank in 0..self.hosts.len() {
             if let Some(clock) = self.hosts[rank].clock.clone() {
                 let host = self.name(rank);
-                self.tell(Line::Clock { host, clock });
+                self.report(Line::Clock { host, clock });
             }
         }
     }
 
     /// Ends the fleet.
     fn leave(&mut self, now: Now) {
-        self.tell_clocks();
+        self.report_clocks();
         self.send_all(&ToHost::Leave);
-        self.tell(Line::End);
+        self.report(Line::End);
         let is_whole = !self.hosts.iter().any(|host| host.is_lost);
         self.enter(Phase::Over, now);
         self.orders.push(Order::Leave(is_whole));

@@ -1,4 +1,4 @@
-//! Fleets without a network: hosts are a list of words, and time is a number.
+//! Fleets without a network: hosts are a list of messages, and time is a number.
 
 use super::*;
 use crate::plan::tests::of_three_hosts;
@@ -28,14 +28,14 @@ impl Fleet {
         }
     }
 
-    fn hear(&mut self, rank: usize, word: FromHost, seconds: f64) {
-        self.coordinator.hear(rank, word, at(seconds));
+    fn receive(&mut self, rank: usize, message: FromHost, seconds: f64) {
+        self.coordinator.receive(rank, message, at(seconds));
         self.orders.extend(self.coordinator.orders());
     }
 
-    fn all_hear(&mut self, word: &FromHost, seconds: f64) {
+    fn receive_from_all(&mut self, message: &FromHost, seconds: f64) {
         for rank in 0..3 {
-            self.hear(rank, word.clone(), seconds);
+            self.receive(rank, message.clone(), seconds);
         }
     }
 
@@ -51,15 +51,15 @@ impl Fleet {
                 version: version.to_owned(),
                 plan_format: PLAN_FORMAT,
             };
-            self.hear(rank, FromHost::Hello(hello), 1.0);
+            self.receive(rank, FromHost::Hello(hello), 1.0);
         }
     }
 
     /// Up to the start; the clocks of the others are so far ahead.
     fn start(&mut self, ahead: [i64; 2]) {
         self.meet([VERSION; 3]);
-        self.all_hear(&FromHost::Checked(Ok(())), 2.0);
-        self.all_hear(&FromHost::Ready, 3.0);
+        self.receive_from_all(&FromHost::Checked(Ok(())), 2.0);
+        self.receive_from_all(&FromHost::Ready, 3.0);
         self.compare(ahead, 3.0);
     }
 
@@ -79,7 +79,7 @@ impl Fleet {
                 unix_ns: there.unix_ns + ahead[rank - 1],
             };
             now += 30e-6;
-            self.hear(rank, pong, now);
+            self.receive(rank, pong, now);
         }
     }
 
@@ -92,7 +92,7 @@ impl Fleet {
 
     fn lines(&self) -> Vec<&Line> {
         let lines = self.orders.iter().filter_map(|order| match order {
-            Order::Tell(line) => Some(line),
+            Order::Report(line) => Some(line),
             _ => None,
         });
         lines.collect()
@@ -106,8 +106,8 @@ impl Fleet {
         lost.collect()
     }
 
-    fn sent(&self, to: usize, word: &ToHost) -> bool {
-        let sent = Order::Send(to, word.clone());
+    fn sent(&self, to: usize, message: &ToHost) -> bool {
+        let sent = Order::Send(to, message.clone());
         self.orders.contains(&sent)
     }
 
@@ -136,7 +136,7 @@ fn every_host_begins_at_one_moment_of_its_own_clock() {
     // 20 µs there and 10 µs back: half of the difference is all that the offset is off by.
     assert_eq!(starts[1] - starts[0] - ahead[0], 5_000);
     assert_eq!(starts[2] - starts[0] - ahead[1], 5_000);
-    fleet.all_hear(&FromHost::Ended { has_run: true }, 9.0);
+    fleet.receive_from_all(&FromHost::Ended { has_run: true }, 9.0);
     fleet.compare(ahead, 9.0);
     assert_eq!(fleet.left(), Some(true));
     let clocks = fleet.lines().into_iter().filter_map(|line| match line {
@@ -160,15 +160,15 @@ fn every_host_begins_at_one_moment_of_its_own_clock() {
 fn nothing_is_prepared_before_every_host_has_agreed() {
     let mut fleet = Fleet::new();
     fleet.meet([VERSION; 3]);
-    fleet.hear(0, FromHost::Checked(Ok(())), 2.0);
+    fleet.receive(0, FromHost::Checked(Ok(())), 2.0);
     let why = "sdb holds an ext4 file system".to_owned();
-    fleet.hear(2, FromHost::Checked(Err(why.clone())), 2.0);
+    fleet.receive(2, FromHost::Checked(Err(why.clone())), 2.0);
     assert_eq!(
         fleet.left(),
         None,
         "the third may have something to say, too"
     );
-    fleet.hear(1, FromHost::Checked(Ok(())), 3.0);
+    fleet.receive(1, FromHost::Checked(Ok(())), 3.0);
     let refused = Line::Refused {
         host: "h3".to_owned(),
         why,
@@ -182,8 +182,8 @@ fn nothing_is_prepared_before_every_host_has_agreed() {
 fn another_version_is_refused_and_named() {
     let mut fleet = Fleet::new();
     fleet.meet([VERSION, "blocklab 9.9.9", VERSION]);
-    fleet.hear(0, FromHost::Checked(Ok(())), 2.0);
-    fleet.hear(2, FromHost::Checked(Ok(())), 2.0);
+    fleet.receive(0, FromHost::Checked(Ok(())), 2.0);
+    fleet.receive(2, FromHost::Checked(Ok(())), 2.0);
     let lines = fleet.lines();
     let refused = lines.into_iter().find_map(|line| match line {
         Line::Refused { host, why } => Some((host, why)),
@@ -197,7 +197,7 @@ fn another_version_is_refused_and_named() {
 fn a_host_that_never_speaks_is_named_within_eleven_seconds() {
     let mut fleet = Fleet::new();
     for rank in [0, 1] {
-        fleet.hear(rank, FromHost::Alive, 9.0);
+        fleet.receive(rank, FromHost::Alive, 9.0);
     }
     fleet.tick(9.9);
     assert_eq!(fleet.lost(), Vec::<&str>::new());
@@ -223,13 +223,13 @@ fn a_pause_of_the_first_host_is_no_silence_of_the_others() {
 fn preparation_has_a_deadline_that_names_who_is_late() {
     let mut fleet = Fleet::new();
     fleet.meet([VERSION; 3]);
-    fleet.all_hear(&FromHost::Checked(Ok(())), 2.0);
-    fleet.hear(0, FromHost::Ready, 3.0);
-    fleet.hear(2, FromHost::Ready, 3.0);
+    fleet.receive_from_all(&FromHost::Checked(Ok(())), 2.0);
+    fleet.receive(0, FromHost::Ready, 3.0);
+    fleet.receive(2, FromHost::Ready, 3.0);
     let mut seconds = 3.0;
     while fleet.left().is_none() && seconds < 40.0 {
         seconds += 1.0;
-        fleet.all_hear(&FromHost::Alive, seconds);
+        fleet.receive_from_all(&FromHost::Alive, seconds);
         fleet.tick(seconds);
         if seconds == 12.0 {
             let waiting = Line::Waiting(vec!["h2".to_owned()]);
@@ -237,8 +237,8 @@ fn preparation_has_a_deadline_that_names_who_is_late() {
         }
         if !fleet.lost().is_empty() {
             let ended = FromHost::Ended { has_run: false };
-            fleet.hear(0, ended.clone(), seconds);
-            fleet.hear(2, ended, seconds);
+            fleet.receive(0, ended.clone(), seconds);
+            fleet.receive(2, ended, seconds);
         }
     }
     assert_eq!(fleet.lost(), ["h2"]);
@@ -259,9 +259,9 @@ fn a_host_that_falls_silent_stops_the_others_which_tell_what_they_have() {
     }
     assert_eq!(fleet.lost(), ["h3"], "named after five seconds of silence");
     assert!(fleet.sent(1, &ToHost::Stop));
-    fleet.hear(0, FromHost::Ended { has_run: true }, 9.5);
+    fleet.receive(0, FromHost::Ended { has_run: true }, 9.5);
     assert_eq!(fleet.left(), None);
-    fleet.hear(1, FromHost::Ended { has_run: true }, 9.6);
+    fleet.receive(1, FromHost::Ended { has_run: true }, 9.6);
     assert_eq!(fleet.left(), Some(false), "nobody waits for h3");
 }
 
@@ -270,10 +270,10 @@ fn who_does_not_end_is_lost_too() {
     let mut fleet = Fleet::new();
     fleet.start([0, 0]);
     fleet.coordinator.stop(at(4.0));
-    fleet.hear(0, FromHost::Ended { has_run: true }, 4.5);
-    fleet.hear(1, FromHost::Ended { has_run: true }, 4.5);
+    fleet.receive(0, FromHost::Ended { has_run: true }, 4.5);
+    fleet.receive(1, FromHost::Ended { has_run: true }, 4.5);
     for seconds in [5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 10.5] {
-        fleet.all_hear(&FromHost::Alive, seconds);
+        fleet.receive_from_all(&FromHost::Alive, seconds);
         fleet.tick(seconds);
     }
     assert_eq!(fleet.lost(), ["h3"]);
@@ -285,14 +285,14 @@ fn who_does_not_end_is_lost_too() {
 fn a_host_that_cannot_prepare_ends_it_before_the_start() {
     let mut fleet = Fleet::new();
     fleet.meet([VERSION; 3]);
-    fleet.all_hear(&FromHost::Checked(Ok(())), 2.0);
-    fleet.hear(0, FromHost::Ready, 3.0);
+    fleet.receive_from_all(&FromHost::Checked(Ok(())), 2.0);
+    fleet.receive(0, FromHost::Ready, 3.0);
     let full = FromHost::Ended { has_run: false };
-    fleet.hear(1, full, 3.0);
+    fleet.receive(1, full, 3.0);
     assert!(fleet.sent(0, &ToHost::Stop) && fleet.sent(2, &ToHost::Stop));
     let stopped = FromHost::Ended { has_run: false };
-    fleet.hear(0, stopped.clone(), 3.5);
-    fleet.hear(2, stopped, 3.5);
+    fleet.receive(0, stopped.clone(), 3.5);
+    fleet.receive(2, stopped, 3.5);
     assert_eq!(fleet.left(), Some(true));
     let is_started = |line: &&Line| matches!(line, Line::Started);
     assert!(!fleet.lines().iter().any(is_started));
@@ -310,15 +310,15 @@ fn another_version_stays_refused_whatever_its_host_says() {
             plan_format: PLAN_FORMAT,
         })
     };
-    fleet.hear(0, hello(0, VERSION), 1.0);
-    fleet.hear(1, hello(1, "blocklab 9.9.9"), 1.0);
+    fleet.receive(0, hello(0, VERSION), 1.0);
+    fleet.receive(1, hello(1, "blocklab 9.9.9"), 1.0);
     let is_task = |order: &Order| matches!(order, Order::Send(1, ToHost::Task(_)));
     if fleet.orders.iter().any(is_task) {
-        fleet.hear(1, FromHost::Checked(Ok(())), 2.0);
+        fleet.receive(1, FromHost::Checked(Ok(())), 2.0);
     }
-    fleet.hear(2, hello(2, VERSION), 3.0);
-    fleet.hear(0, FromHost::Checked(Ok(())), 3.0);
-    fleet.hear(2, FromHost::Checked(Ok(())), 3.0);
+    fleet.receive(2, hello(2, VERSION), 3.0);
+    fleet.receive(0, FromHost::Checked(Ok(())), 3.0);
+    fleet.receive(2, FromHost::Checked(Ok(())), 3.0);
     assert!(!fleet.sent(1, &ToHost::Prepare));
     assert_eq!(fleet.left(), Some(true));
 }
@@ -329,14 +329,14 @@ fn another_version_stays_refused_whatever_its_host_says() {
 fn a_stop_after_the_run_does_not_compare_clocks_twice() {
     let mut fleet = Fleet::new();
     fleet.start([0, 0]);
-    fleet.all_hear(&FromHost::Ended { has_run: true }, 9.0);
+    fleet.receive_from_all(&FromHost::Ended { has_run: true }, 9.0);
     for number in 1..=Pings::COUNT {
         let pong = FromHost::Pong {
             number,
             monotonic_ns: at(9.0).monotonic_ns,
             unix_ns: at(9.0).unix_ns,
         };
-        fleet.hear(1, pong, 9.0);
+        fleet.receive(1, pong, 9.0);
     }
     fleet.coordinator.stop(at(9.0));
     fleet.compare([0, 0], 9.0);

@@ -84,22 +84,22 @@ impl Launcher {
             // In a group of their own, the ranks do not get a Ctrl-C: this process ends them in order.
             .process_group(0)
             .spawn()?;
-        let (heard, lines) = channel();
+        let (sender, outputs) = channel();
         let stdout = child.stdout.take().expect("it is piped");
         let stderr = child.stderr.take().expect("it is piped");
-        let words = heard.clone();
-        reader(move || read_lines(stdout, &heard))?;
-        reader(move || read_words(stderr, &words))?;
+        let second_sender = sender.clone();
+        reader(move || read_stdout(stdout, &sender))?;
+        reader(move || read_stderr(stderr, &second_sender))?;
         let mut stdin = child.stdin.take();
         if let Some(stdin) = &mut stdin {
             let text = serde_json::to_string(plan).expect("a plan is plain data");
-            // A launcher that has already ended tells why on its output.
+            // A launcher that has already ended shows why on its output.
             let _ = writeln!(stdin, "{text}").and_then(|()| stdin.flush());
         }
         Ok(Launched {
             child,
             stdin,
-            lines,
+            outputs,
         })
     }
 
@@ -281,11 +281,11 @@ fn end_group(group: u32, signal: Signal) {
 
 /// A line of output.
 #[derive(Debug)]
-pub enum Heard {
+pub enum LauncherOutput {
     /// A message of rank 0.
-    Line(Box<Line>),
+    Message(Box<Line>),
     /// Any other text, of a rank or of the launcher.
-    Words(String),
+    Text(String),
 }
 
 /// Running ranks.
@@ -293,7 +293,7 @@ pub enum Heard {
 pub struct Launched {
     child: Child,
     stdin: Option<ChildStdin>,
-    lines: Receiver<Heard>,
+    outputs: Receiver<LauncherOutput>,
 }
 
 impl Launched {
@@ -301,9 +301,9 @@ impl Launched {
     ///
     /// # Errors
     /// When no more can come.
-    pub fn hear(&self, within: Duration) -> Result<Option<Heard>, Gone> {
-        match self.lines.recv_timeout(within) {
-            Ok(heard) => Ok(Some(heard)),
+    pub fn next_output(&self, within: Duration) -> Result<Option<LauncherOutput>, Gone> {
+        match self.outputs.recv_timeout(within) {
+            Ok(output) => Ok(Some(output)),
             Err(RecvTimeoutError::Timeout) => Ok(None),
             Err(RecvTimeoutError::Disconnected) => Err(Gone),
         }
@@ -346,9 +346,9 @@ fn reader(read: impl FnOnce() + Send + 'static) -> io::Result<()> {
 }
 
 /// Reads standard output: messages of rank 0, and text that others print there.
-fn read_lines(from: impl io::Read, to: &Sender<Heard>) {
-    for heard in lines(from).filter_map(heard) {
-        if to.send(heard).is_err() {
+fn read_stdout(from: impl io::Read, to: &Sender<LauncherOutput>) {
+    for output in lines(from).filter_map(output) {
+        if to.send(output).is_err() {
             return;
         }
     }
@@ -363,18 +363,18 @@ fn lines(from: impl io::Read) -> impl Iterator<Item = String> {
 
 /// What a line of standard output is. `None` for a message that ends within itself, as the rank was
 /// killed while it wrote: half a record is nothing to show to a user.
-fn heard(line: String) -> Option<Heard> {
+fn output(line: String) -> Option<LauncherOutput> {
     match serde_json::from_str(&line) {
-        Ok(line) => Some(Heard::Line(Box::new(line))),
+        Ok(line) => Some(LauncherOutput::Message(Box::new(line))),
         Err(error) if error.is_eof() && line.starts_with('{') => None,
-        Err(_) => Some(Heard::Words(line)),
+        Err(_) => Some(LauncherOutput::Text(line)),
     }
 }
 
 /// Reads standard error, which has only text.
-fn read_words(from: impl io::Read, to: &Sender<Heard>) {
+fn read_stderr(from: impl io::Read, to: &Sender<LauncherOutput>) {
     for line in lines(from) {
-        if to.send(Heard::Words(line)).is_err() {
+        if to.send(LauncherOutput::Text(line)).is_err() {
             return;
         }
     }
@@ -403,16 +403,22 @@ mod tests {
             why: "no such device".to_owned(),
         };
         let whole = whole.to_text();
-        assert!(matches!(heard(whole.clone()), Some(Heard::Line(_))));
+        assert!(matches!(
+            output(whole.clone()),
+            Some(LauncherOutput::Message(_))
+        ));
         for end in 1..whole.len() {
             assert!(
-                heard(whole[..end].to_owned()).is_none(),
+                output(whole[..end].to_owned()).is_none(),
                 "{}",
                 &whole[..end]
             );
         }
         let words = "mpirun noticed that process rank 1 exited";
-        assert!(matches!(heard(words.to_owned()), Some(Heard::Words(_))));
+        assert!(matches!(
+            output(words.to_owned()),
+            Some(LauncherOutput::Text(_))
+        ));
     }
 
     /// The story: one letter of another encoding, of the banner of an ssh server, ended the reading of what

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use blocklab_console::terminal;
 
 use crate::collect::collect_from;
-use crate::launch::{Gone, Heard, Launched, Launcher, machine};
+use crate::launch::{Gone, Launched, Launcher, LauncherOutput, machine};
 use crate::live::Live;
 use crate::message::Line;
 use crate::plan::FleetPlan;
@@ -16,7 +16,7 @@ use crate::watch::{Outcome, Watch};
 /// After this silence, rank 0 is lost; it prints something at least once a second.
 const SILENCE: Duration = Duration::from_secs(8);
 /// The same until its first line, because programs may be loaded over a network.
-const FIRST_WORD: Duration = Duration::from_secs(20);
+const FIRST_MESSAGE: Duration = Duration::from_secs(20);
 /// Between two looks for output that come every 100 ms, so much time passes only if this process stood
 /// still.
 const STANDSTILL: Duration = Duration::from_secs(1);
@@ -66,38 +66,38 @@ impl Launching<'_> {
             Launcher::Mpirun => "cannot start mpirun: Debian's package openmpi-bin has it",
             Launcher::Srun => "cannot start srun",
         })?;
-        // Text of the launcher is kept: if hosts are lost, it may tell why.
-        let mut words: Vec<String> = Vec::new();
-        let mut heard_at = Instant::now();
-        let mut looked_at = heard_at;
+        // Text of the launcher is kept: if hosts are lost, it may show why.
+        let mut texts: Vec<String> = Vec::new();
+        let mut last_message_at = Instant::now();
+        let mut looked_at = last_message_at;
         let mut is_stopped = false;
         let mut has_begun = false;
         let mut silent = None;
         loop {
-            match launched.hear(Duration::from_millis(100)) {
-                Ok(Some(Heard::Line(line))) => {
-                    heard_at = Instant::now();
+            match launched.next_output(Duration::from_millis(100)) {
+                Ok(Some(LauncherOutput::Message(line))) => {
+                    last_message_at = Instant::now();
                     has_begun = true;
                     live.show(&line);
                     see(&line);
                     watch.take(*line);
                 }
-                Ok(Some(Heard::Words(text))) => words.push(text),
+                Ok(Some(LauncherOutput::Text(text))) => texts.push(text),
                 Ok(None) => {}
                 Err(Gone) => break,
             }
-            // Who is stopped by Ctrl-Z hears nobody, and neither do the threads that read.
+            // While Ctrl-Z stops this process, it reads no message, in no thread.
             let pause = looked_at.elapsed();
             looked_at = Instant::now();
             if pause > STANDSTILL {
-                heard_at += pause;
+                last_message_at += pause;
             }
             if self.interrupted.load(Ordering::Relaxed) && !is_stopped {
                 is_stopped = true;
                 launched.stop();
             }
-            let limit = if has_begun { SILENCE } else { FIRST_WORD };
-            let is_silent = heard_at.elapsed() > limit;
+            let limit = if has_begun { SILENCE } else { FIRST_MESSAGE };
+            let is_silent = last_message_at.elapsed() > limit;
             // All messages come from rank 0. What went wrong before its first is in the launcher's text.
             if is_silent && has_begun {
                 let why = format!("no word for {} s", limit.as_secs());
@@ -107,7 +107,7 @@ impl Launching<'_> {
                 break;
             }
         }
-        self.end(plan, launched, &mut watch, &words, silent);
+        self.end(plan, launched, &mut watch, &texts, silent);
         Ok(watch)
     }
 
@@ -118,7 +118,7 @@ impl Launching<'_> {
         plan: &FleetPlan,
         launched: Launched,
         watch: &mut Watch,
-        words: &[String],
+        texts: &[String],
         silent: Option<(String, String)>,
     ) {
         let is_in_order = watch.is_over && !watch.is_incomplete();
@@ -132,7 +132,7 @@ impl Launching<'_> {
         let mut known = Vec::new();
         for (rank, task) in plan.hosts.iter().enumerate() {
             if gone.contains(&task.name)
-                && let Some(why) = why_gone(rank, &task.name, words)
+                && let Some(why) = why_gone(rank, &task.name, texts)
             {
                 known.push((task.name.clone(), why));
             }
@@ -150,7 +150,7 @@ impl Launching<'_> {
         };
         // Without a reason for any host, the user gets the whole text.
         if known.is_empty() {
-            for line in words.iter().filter(|line| is_telling(line)) {
+            for line in texts.iter().filter(|line| is_telling(line)) {
                 terminal::inform(line);
             }
         }
@@ -176,10 +176,10 @@ impl Launching<'_> {
 
 /// The line of the launcher's text about the end of a host: it has the number of its rank, or the name of
 /// its machine where it has none, and a word for an end.
-fn why_gone(rank: usize, host: &str, words: &[String]) -> Option<String> {
+fn why_gone(rank: usize, host: &str, texts: &[String]) -> Option<String> {
     const ENDS: [&str; 6] = ["exited", "signal", "Killed", "daemon", "lost", "timed out"];
     let machine = machine(host);
-    let line = words.iter().find(|line| {
+    let line = texts.iter().find(|line| {
         let mut names = line.split(|sign: char| !sign.is_alphanumeric() && !".-_".contains(sign));
         let is_about_host = match rank_in(line) {
             Some(number) => number == rank,
@@ -210,11 +210,11 @@ mod tests {
 
     #[track_caller]
     fn check(rank: usize, host: &str, line: &str, expected: bool) {
-        let words = [
+        let texts = [
             "Message:    connect() to h3:1024 failed".to_owned(),
             line.to_owned(),
         ];
-        let why = why_gone(rank, host, &words);
+        let why = why_gone(rank, host, &texts);
         assert_eq!(why.is_some(), expected, "{host}: {why:?}");
     }
 

@@ -61,11 +61,11 @@ pub trait Wire {
 /// Pause between two looks for messages: short enough for a live view, long enough to cost nothing.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Time in ns between two signs of life.
-const BEAT: i64 = 1_000_000_000;
+const ALIVE_EVERY_NS: i64 = 1_000_000_000;
 /// After this silence of the coordinator, in ns, a host ends its run by itself.
-const CUT_OFF: i64 = 8_000_000_000;
+const CUT_OFF_NS: i64 = 8_000_000_000;
 /// Longest time in ns for sending the last messages.
-const LAST_WORDS: i64 = 2_000_000_000;
+const LAST_SENDS_NS: i64 = 2_000_000_000;
 
 /// Does the work of this rank. True, if all ranks have ended in order, so that they can be waited for.
 ///
@@ -99,7 +99,7 @@ pub fn serve(wire: &mut dyn Wire, name: &str, tools: &'static dyn ForeignTools) 
         to_member: None,
         signalled,
         interrupted,
-        heard_ns: clocks().monotonic_ns,
+        last_message_ns: clocks().monotonic_ns,
         looked_ns: clocks().monotonic_ns,
         beat_ns: 0,
         is_spinning: false,
@@ -156,7 +156,7 @@ struct Part<'a> {
     /// Ends the run of this host when it is set.
     interrupted: Arc<AtomicBool>,
     /// When the coordinator's last message came.
-    heard_ns: i64,
+    last_message_ns: i64,
     /// When messages were last looked for.
     looked_ns: i64,
     /// When the last sign of life was sent.
@@ -203,8 +203,8 @@ impl Part<'_> {
     fn notice_pause(&mut self, now_ns: i64) {
         let pause = now_ns - self.looked_ns;
         self.looked_ns = now_ns;
-        if pause > BEAT {
-            self.heard_ns += pause;
+        if pause > ALIVE_EVERY_NS {
+            self.last_message_ns += pause;
             if let Some(coordinator) = &mut self.coordinator {
                 coordinator.stood_still(pause);
             }
@@ -248,7 +248,7 @@ impl Part<'_> {
     /// Does what the coordinator's message says. Gives the plan if it is this host's task; `None` for any
     /// other message, and for one that cannot be read, which is ignored.
     fn handle_order(&mut self, bytes: &[u8], now: Now) -> Option<FleetPlan> {
-        self.heard_ns = now.monotonic_ns;
+        self.last_message_ns = now.monotonic_ns;
         match serde_json::from_slice(bytes).ok()? {
             ToHost::Task(plan) => return Some(*plan),
             ToHost::Prepare => self.command(Command::Prepare),
@@ -294,7 +294,7 @@ impl Part<'_> {
     fn handle_report(&mut self, envelope: &Envelope, now: Now) {
         let report = serde_json::from_slice(&envelope.bytes);
         if let (Some(coordinator), Ok(report)) = (&mut self.coordinator, report) {
-            coordinator.hear(envelope.from, report, now);
+            coordinator.receive(envelope.from, report, now);
         }
     }
 
@@ -313,14 +313,14 @@ impl Part<'_> {
         };
         for order in coordinator.orders() {
             match order {
-                Order::Send(rank, word) => {
-                    let bytes = serde_json::to_vec(&word).expect("orders are plain data");
-                    if matches!(word, ToHost::Ping(_)) {
+                Order::Send(rank, message) => {
+                    let bytes = serde_json::to_vec(&message).expect("orders are plain data");
+                    if matches!(message, ToHost::Ping(_)) {
                         coordinator.ping_sent(rank, clocks());
                     }
                     self.wire.send(rank, Kind::Order, bytes);
                 }
-                Order::Tell(line) => print(line.to_text().as_bytes()),
+                Order::Report(line) => print(line.to_text().as_bytes()),
                 Order::Leave(is_whole) => {
                     self.ending = Some((clocks().monotonic_ns, is_whole));
                 }
@@ -338,7 +338,7 @@ impl Part<'_> {
             coordinator.tick(now);
             self.carry_out();
         }
-        if now.monotonic_ns - self.beat_ns < BEAT {
+        if now.monotonic_ns - self.beat_ns < ALIVE_EVERY_NS {
             return;
         }
         self.beat_ns = now.monotonic_ns;
@@ -356,12 +356,12 @@ impl Part<'_> {
     fn is_over(&mut self) -> Option<bool> {
         let now = clocks().monotonic_ns;
         if let Some((since, is_whole)) = self.ending {
-            let is_late = now - since > LAST_WORDS;
+            let is_late = now - since > LAST_SENDS_NS;
             let is_all_sent = !self.has_member && self.wire.is_idle();
             // A member that hangs in the kernel never reports its end, so there is a limit.
             return (is_all_sent || is_late).then_some(is_whole && is_all_sent);
         }
-        let is_cut_off = self.coordinator.is_none() && now - self.heard_ns > CUT_OFF;
+        let is_cut_off = self.coordinator.is_none() && now - self.last_message_ns > CUT_OFF_NS;
         if is_cut_off || self.signalled.load(Ordering::Relaxed) {
             self.stop();
             self.ending = Some((now, false));
@@ -466,7 +466,7 @@ mod tests {
             to_member: None,
             signalled: Arc::default(),
             interrupted: Arc::default(),
-            heard_ns: 0,
+            last_message_ns: 0,
             looked_ns: 0,
             beat_ns: 0,
             is_spinning: false,

@@ -1,10 +1,9 @@
 //! Runs of another machine: what `export --format json` wrote, or the lines of `run --json-lines`.
 
-use std::fmt;
-
 use blocklab_record::{BadRecord, Record};
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::IgnoredAny;
+use serde_json::Value;
 
 use blocklab_syntax::Mistake;
 
@@ -23,7 +22,7 @@ const LINE_FORMAT: u64 = 1;
 const MOST: u64 = 1 << 56;
 
 /// The runs of a text.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, PartialEq, Default)]
 pub struct Stored {
     /// As they are in it.
     pub runs: Vec<Record>,
@@ -64,76 +63,27 @@ enum NoRecord {
 }
 
 fn record(text: &str) -> Result<Record, NoRecord> {
-    /// A figure of any depth in it is none that can be.
-    #[derive(Deserialize)]
-    struct Checked {
-        #[serde(default, rename = "measurements")]
-        _measurements: Sane,
-    }
     let record = Record::from_json(text).map_err(|error| match error {
         BadRecord::Shape(_) => NoRecord::Shape,
         other_format => NoRecord::Other(other_format.to_string()),
     })?;
-    let sane = serde_json::from_str(text).map(|_: Checked| ());
-    sane.map_err(|error| NoRecord::Other(error.to_string()))?;
-    Ok(record)
-}
-
-/// Checks all figures of a value while it is read; nothing is kept, because a record can be large.
-#[derive(Default)]
-struct Sane;
-
-impl<'de> Deserialize<'de> for Sane {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Self)
+    // One after the other: a record can be large.
+    let mut values = record.measurements.iter().map(serde_json::to_value);
+    match values.find_map(|value| impossible(&value.ok()?)) {
+        Some(figure) => Err(NoRecord::Other(format!(
+            "a figure of {figure} cannot be: the record is damaged"
+        ))),
+        None => Ok(record),
     }
 }
 
-impl<'de> Visitor<'de> for Sane {
-    type Value = Self;
-
-    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        to.write_str("figures that can be")
-    }
-
-    fn visit_u64<E: Error>(self, figure: u64) -> Result<Self, E> {
-        if figure > MOST {
-            Err(E::custom(format_args!(
-                "a figure of {figure} cannot be: the record is damaged"
-            )))
-        } else {
-            Ok(self)
-        }
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self, A::Error> {
-        while list.next_element::<Self>()?.is_some() {}
-        Ok(self)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
-        while map.next_entry::<IgnoredAny, Self>()?.is_some() {}
-        Ok(self)
+/// A figure of any depth in a value that is none that can be.
+fn impossible(value: &Value) -> Option<u64> {
+    match value {
+        Value::Number(figure) => figure.as_u64().filter(|figure| *figure > MOST),
+        Value::Array(values) => values.iter().find_map(impossible),
+        Value::Object(fields) => fields.values().find_map(impossible),
+        Value::Null | Value::Bool(_) | Value::String(_) => None,
     }
 }
 
@@ -146,10 +96,7 @@ struct Line {
 
 /// The runs of a text with a record, or a part of one, on some of its lines.
 fn in_lines(source: &Source) -> Result<Stored, Mistake> {
-    let mut found = Stored {
-        runs: Vec::new(),
-        damaged: Vec::new(),
-    };
+    let mut found = Stored::default();
     let mut has_line = false;
     for (number, text) in source.text.lines().enumerate() {
         let Some(start) = text.find(BEGINNING) else {
@@ -224,7 +171,6 @@ fn line(text: &str) -> Result<Option<Record>, NotALine> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     const RECORD: &str = include_str!("../../record/golden/v2/everything.json");
 

@@ -300,11 +300,7 @@ fn average(row: &Row<'_>) -> Result<Average, String> {
 
 /// The case of a run: its average row, and the rows of its intervals.
 fn case(row: &Row<'_>, average: &Average, intervals: &[Row<'_>]) -> Case {
-    let Average {
-        rate,
-        bytes_per_io: bytes,
-        reads,
-    } = *average;
+    let (rate, bytes, reads) = (average.rate, average.bytes_per_io, average.reads);
     let name = row.text("Run").to_owned();
     let each = interval_seconds(intervals);
     let counted = Counted::parse(row.text("Interval"));

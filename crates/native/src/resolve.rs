@@ -7,7 +7,7 @@ use std::ops::Range;
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Nanos;
 use blocklab_workload::publication::{Family, Share};
-use blocklab_workload::{Case, Job, Pace, Plan, Rate, Workload};
+use blocklab_workload::{Case, Job, Pace, Plan, Rate, Workload, swept_part};
 
 use super::CaseTrace;
 use super::assemble::{Fate, Fates, assemble};
@@ -453,26 +453,10 @@ fn at_share(case: &Case, percent: f64, ramp: Option<Nanos>) -> Case {
     paced
 }
 
-/// The name of a case of a sweep: `rand4k` and depth 4 make `rand4k-depth4`. A word that does not
-/// begin with a digit has a dash before it, as has a negative number: `rand4k-engine-psync`.
+/// The name of a case of a sweep: `rand4k` and depth 4 make `rand4k-depth4`.
 pub fn swept_name(name: &str, swept: &[(String, String)]) -> String {
-    let mut full = name.to_owned();
-    for (axis, value) in swept {
-        let word = slug(value);
-        let is_number = word.starts_with(|c: char| c.is_ascii_digit()) && !value.starts_with('-');
-        let dash = if is_number { "" } else { "-" };
-        full.push_str(&format!("-{axis}{dash}{word}"));
-    }
-    full
-}
-
-/// Letters, digits, `.` and `_` of a value; any other characters between become one dash.
-fn slug(value: &str) -> String {
-    let words: Vec<&str> = value
-        .split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_')
-        .filter(|word| !word.is_empty())
-        .collect();
-    words.join("-")
+    let parts = swept.iter().map(swept_part);
+    std::iter::once(name.to_owned()).chain(parts).collect()
 }
 
 #[cfg(test)]

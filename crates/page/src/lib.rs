@@ -58,22 +58,9 @@ pub fn run_among_others(record: &Record, assessment: &Assessment, above: &Markup
     frame::page(&[(record, assessment)], None, Some(above)).into_string()
 }
 
-/// The page of several runs that begins with their comparison.
-pub fn comparison(records: &[(&Record, &Assessment)], comparison: &Comparison) -> String {
-    compared(records, comparison, None)
-}
-
-/// The page of a comparison on a server. `above`: the links to its other pages.
-pub fn comparison_among_others(
-    records: &[(&Record, &Assessment)],
-    comparison: &Comparison,
-    above: &Markup,
-) -> String {
-    compared(records, comparison, Some(above))
-}
-
-/// The page of a comparison, on a server or as a file.
-fn compared(
+/// The page of several runs that begins with their comparison. `above`: the links to the other pages
+/// of a server.
+pub fn comparison(
     records: &[(&Record, &Assessment)],
     comparison: &Comparison,
     above: Option<&Markup>,

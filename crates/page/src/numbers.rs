@@ -1,5 +1,6 @@
 //! The table of all figures: sortable with a script, readable without.
 
+use blocklab_findings::sweeps::without;
 use blocklab_findings::{Row, RowDirection};
 use blocklab_record::Origin;
 use blocklab_units::{count, latency};
@@ -135,16 +136,18 @@ fn head(title: &str, kind: &str) -> Markup {
 /// The name of a row, with the settings that its case does not name.
 fn name(side: &Side<'_>, row: &Row, direction: &RowDirection) -> Markup {
     let doubted = facts::is_doubted(&row.case, &side.assessment.findings);
-    // The cases of a matrix have their settings in their names.
-    let mut settings = row.settings.iter();
-    let is_unnamed = settings.any(|(key, value)| !row.case.contains(&format!("{key}{value}")));
+    // The cases of a matrix, and of loops of Vdbench, have their settings in their names.
+    let settings = row.settings.iter();
+    let unnamed: Vec<_> = settings
+        .filter(|setting| without(row.case.clone(), setting) == row.case)
+        .collect();
     html! {
         th scope="row" title=(row.what) {
             (facts::label(row, direction))
             @if doubted { (headline::doubt()) }
-            @if is_unnamed {
+            @if !unnamed.is_empty() {
                 span class="settings" {
-                    @for (key, value) in &row.settings { " " (key) "=" (value) }
+                    @for (key, value) in unnamed { " " (key) "=" (value) }
                 }
             }
         }

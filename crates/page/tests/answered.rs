@@ -304,7 +304,11 @@ fn a_comparison_answers_first(browser: &Browser, folder: &tempfile::TempDir) -> 
     let (other, better) = sample::run("91be04c", 1.31);
     let records = [&record, &other];
     let compared = compare(&records, 0, Margins::default());
-    let page = blocklab_page::comparison(&[(&record, &assessment), (&other, &better)], &compared);
+    let page = blocklab_page::comparison(
+        &[(&record, &assessment), (&other, &better)],
+        &compared,
+        None,
+    );
     let address = written(folder, "compared.html", &page);
     browser.open(&address);
     let verdict = verdict_of(&json::comparison(&records, &compared, None));
@@ -330,7 +334,11 @@ fn long_addresses_wrap_on_a_telephone(browser: &Browser, folder: &tempfile::Temp
         run.targets[0].path = address;
     }
     let compared = compare(&[&record, &other], 0, Margins::default());
-    let page = blocklab_page::comparison(&[(&record, &assessment), (&other, &better)], &compared);
+    let page = blocklab_page::comparison(
+        &[(&record, &assessment), (&other, &better)],
+        &compared,
+        None,
+    );
     assert!(
         page.contains(" | sim:gp3:1TiB,iops=16000"),
         "the note is on the page"

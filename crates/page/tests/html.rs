@@ -256,7 +256,7 @@ fn no_two_tables_of_a_comparison_have_the_same_name() {
     let records: Vec<_> = all.iter().map(|(record, _)| record).collect();
     let comparison = compare(&records, 0, Margins::default());
     let all: Vec<_> = all.iter().map(|(record, it)| (record, it)).collect();
-    let page = blocklab_page::comparison(&all, &comparison);
+    let page = blocklab_page::comparison(&all, &comparison, None);
     let regions = page.split("role=\"region\" aria-label=\"").skip(1);
     let mut names: Vec<&str> = regions
         .filter_map(|region| region.split('"').next())
@@ -493,7 +493,7 @@ fn on_paper_the_wide_tables_of_a_comparison_have_the_smaller_type() {
     let (other, better) = sample::run("91be04c", 1.31);
     let comparison = compare(&[&record, &other], 0, Margins::default());
     let all = [(&record, &assessment), (&other, &better)];
-    let page = blocklab_page::comparison(&all, &comparison);
+    let page = blocklab_page::comparison(&all, &comparison, None);
     let points = |selector: &str| -> f64 {
         let all = page.split("@media print").skip(1);
         let mut rules = all.filter_map(|rules| rules.split(selector).nth(1));

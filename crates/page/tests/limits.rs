@@ -49,7 +49,10 @@ fn every_limit_stands_at_its_value() {
     let (other, _) = faster("91be04c");
     let all = [(&record, &assessment), (&other, &assessment)];
     let compared = compare(&[&record, &other], 0, Margins::default());
-    open("compared.html", &blocklab_page::comparison(&all, &compared));
+    open(
+        "compared.html",
+        &blocklab_page::comparison(&all, &compared, None),
+    );
     lines_stand_at_values(&browser, &all);
     let known = names(&browser);
     let has = |name: &str| known.iter().any(|other| other == name);
@@ -64,7 +67,10 @@ fn every_limit_stands_at_its_value() {
     // Bars of both runs stand in one chart.
     let rows = sample::run("7f3a2c", 1.0).1;
     let barred = [(&record, &rows), (&other, &rows)];
-    open("bars.html", &blocklab_page::comparison(&barred, &compared));
+    open(
+        "bars.html",
+        &blocklab_page::comparison(&barred, &compared, None),
+    );
     let known = names(&browser);
     let has = |name: &str| known.iter().any(|other| other == name);
     assert!(has("A: gp2: burst credits (burst) 3,000"), "{known:?}");

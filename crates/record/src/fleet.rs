@@ -446,17 +446,17 @@ fn by_pass(runs: &[HostRun]) -> Vec<Vec<Part<'_>>> {
 /// When a measurement began and ended, and when its ramp was over: nanoseconds since 1970, by the
 /// first host's clock where the clocks were compared, else by the host's own.
 struct Span {
-    begin: u64,
+    begin_ns: u64,
     /// In a pass that was stopped in its ramp, maybe a little after the end.
-    ramp_end: u64,
-    end: u64,
+    ramp_end_ns: u64,
+    end_ns: u64,
 }
 
 /// When a host measured; `None` if its moments are not known.
 fn span(part: &Part<'_>) -> Option<Span> {
     let measured = part.measured;
     let own = measured.started_unix_us? * 1000;
-    let begin = part.clock.map_or(own, |clock| {
+    let begin_ns = part.clock.map_or(own, |clock| {
         own.saturating_add_signed(-clock.offset_at(own))
     });
     let ramp = measured
@@ -465,9 +465,9 @@ fn span(part: &Part<'_>) -> Option<Span> {
         .filter(|slice| slice.ramp)
         .map(|slice| slice.length_ns);
     Some(Span {
-        begin,
-        ramp_end: begin + ramp.sum::<u64>(),
-        end: begin + measured.elapsed_ns,
+        begin_ns,
+        ramp_end_ns: begin_ns + ramp.sum::<u64>(),
+        end_ns: begin_ns + measured.elapsed_ns,
     })
 }
 
@@ -475,15 +475,15 @@ fn span(part: &Part<'_>) -> Option<Span> {
 fn pass(parts: &[Part<'_>]) -> FleetPass {
     let known: Option<Vec<Span>> = parts.iter().map(span).collect();
     let spans = known.unwrap_or_default();
-    let begins = spans.iter().map(|span| span.begin);
-    let ends = spans.iter().map(|span| span.end);
-    let from = spans.iter().map(|span| span.ramp_end).max();
+    let begins = spans.iter().map(|span| span.begin_ns);
+    let ends = spans.iter().map(|span| span.end_ns);
+    let from = spans.iter().map(|span| span.ramp_end_ns).max();
     let to = ends.clone().min();
     let window = from.zip(to).map(|(from, to)| from..to.max(from));
     let length = window.as_ref().map(|window| window.end - window.start);
     let lengths = spans.iter();
     let longest = lengths
-        .map(|span| span.end.saturating_sub(span.ramp_end))
+        .map(|span| span.end_ns.saturating_sub(span.ramp_end_ns))
         .max();
     let moved = window.map(|window| moved(parts, &spans, window));
     let rates = moved
@@ -530,7 +530,7 @@ fn moved(parts: &[Part<'_>], spans: &[Span], window: Range<u64>) -> (f64, f64) {
     let (mut ios, mut bytes) = (0.0, 0.0);
     for (part, span) in parts.iter().zip(spans) {
         for slice in part.measured.series.iter().filter(|slice| !slice.ramp) {
-            let end = span.begin + slice.end_ns;
+            let end = span.begin_ns + slice.end_ns;
             let begin = end.saturating_sub(slice.length_ns);
             let inside = end.min(window.end).saturating_sub(begin.max(window.start));
             let share = inside as f64 / slice.length_ns.max(1) as f64;

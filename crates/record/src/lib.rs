@@ -90,6 +90,13 @@ pub enum Status {
     Running,
 }
 
+impl Status {
+    /// `complete`, `interrupted`, `failed`, `incomplete`, `running`.
+    pub const fn name(self) -> &'static str {
+        ["complete", "interrupted", "failed", "incomplete", "running"][self as usize]
+    }
+}
+
 /// Something that was understood differently from what was written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {

@@ -10,6 +10,9 @@ use crate::document::{
 /// The fitted figures with their evidence, every measured load next to what the model gives for it,
 /// how far the model can be trusted, and what the records do not show.
 pub fn calibration(fitted: &Calibration, residuals: &Residuals) -> Document {
+    let left_out = fitted.left_out.iter();
+    let left_out =
+        left_out.map(|one| format!("{}: {} of the measurements", one.reason, one.measurements));
     Document {
         name: format!("Fit of {}", fitted.device.name),
         parts: vec![
@@ -18,7 +21,7 @@ pub fn calibration(fitted: &Calibration, residuals: &Residuals) -> Document {
             cells(residuals),
             Part::Entries(errors(residuals)),
             Part::list("Not known", fitted.unknown.iter().cloned()),
-            Part::list("Left out", left_out(fitted)),
+            Part::list("Left out", left_out),
         ],
     }
 }
@@ -225,16 +228,6 @@ fn error_text(errors: &Errors) -> String {
         off(worst.error_percent),
         worst.load,
     )
-}
-
-fn left_out(fitted: &Calibration) -> Vec<String> {
-    let reasons = fitted.left_out.iter().map(|reason| {
-        format!(
-            "{}: {} of the measurements",
-            reason.reason, reason.measurements
-        )
-    });
-    reasons.collect()
 }
 
 #[cfg(test)]

@@ -125,18 +125,12 @@ pub fn lines(now: &Now<'_>, columns: usize) -> Vec<String> {
 /// `gp2: burst credits 5,397,000 operations (99.9 %)`, or an amount in GiB. Providers show the
 /// share, whatever unit they count in.
 pub fn credits(balance: &CreditBalance) -> String {
-    let CreditBalance {
-        name,
-        left,
-        capacity,
-        unit,
-    } = balance;
-    let amount = amount_left(*left, unit.text());
-    let percent = match left / capacity * 100.0 {
+    let amount = amount_left(balance.left, balance.unit.text());
+    let percent = match balance.left / balance.capacity * 100.0 {
         few if few > 0.0 && few < 0.1 => "<0.1".to_owned(),
         share => significant(share, 3),
     };
-    format!("{name} {amount} ({percent} %)")
+    format!("{} {amount} ({percent} %)", balance.name)
 }
 
 /// What is left in a bucket, in GiB if its unit is bytes: `754.4 GiB`. Without a unit, which spools of

@@ -4,7 +4,7 @@
 use blocklab_catalog::unit_price::{By, Currency, Priced, Unit, UnitPrice, old_lists};
 use blocklab_workload::Date;
 
-use crate::document::{Column, Document, Entry, Layout, MARGIN, Part, Table, cited, numbered};
+use crate::document::{Column, Document, Entry, Layout, MARGIN, Part, Row, cited, numbered};
 use crate::words::facts::cents;
 use blocklab_units::{Ink, plural, significant};
 
@@ -136,25 +136,20 @@ fn table(priced: &[Priced], money: Money<'_>) -> Part {
     let known: Vec<usize> = (0..titles.len())
         .filter(|column| rows.iter().any(|(_, cells)| cells[*column] != "–"))
         .collect();
-    let mut table = Table {
-        columns: vec![Column::words("")],
-        rows: rows.iter().map(|(name, _)| [name.clone()].into()).collect(),
-        layout: Layout::Blocks {
-            margin: MARGIN,
-            title: 8,
-        },
-    };
     // A single column is that of region and list, which are no figures.
     if known.len() < 2 {
         return Part::Entries(Vec::new());
     }
-    for column in known {
-        table.columns.push(Column::figure(&titles[column]));
-        for (line, (_, cells)) in table.rows.iter_mut().zip(&rows) {
-            line.cells.push(cells[column].clone());
-        }
-    }
-    Part::Table(table)
+    let columns = Column::named("", known.iter().map(|column| &titles[*column]));
+    let rows = rows.iter().map(|(name, cells)| {
+        let cells = known.iter().map(|column| &cells[*column]);
+        Row::named(name, cells)
+    });
+    let layout = Layout::Blocks {
+        margin: MARGIN,
+        title: 8,
+    };
+    Part::whole_table(layout, columns, rows)
 }
 
 /// The terminal columns in which the name of an offer and the lines below it begin.

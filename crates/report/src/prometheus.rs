@@ -92,7 +92,8 @@ fn about(record: &Record) -> Vec<Family> {
         Status::Failed,
         Status::Incomplete,
     ];
-    // A collector keeps what it reads, which is a run that has ended but for this one.
+    // Only a run that goes on has this sample: a file for a collector is written after the end, and all of its
+    // lines stay what they are until the next run.
     if record.status == Status::Running {
         statuses.push(Status::Running);
     }

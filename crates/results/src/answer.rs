@@ -11,7 +11,7 @@ use blocklab_units::plural;
 
 use crate::conclusion::{Run, conclude};
 use crate::live_view::{LiveView, View};
-use crate::study_end::{StudyRuns, conclude_study, offers};
+use crate::study_end::{conclude_study, offers};
 use crate::{Form, Wanted, gate};
 
 /// Runs a request to its end and gives the exit code.
@@ -47,8 +47,8 @@ pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Resul
             measured,
             progress,
         } => {
-            let runs = StudyRuns { earlier, measured };
-            let code = conclude_study(&request.study, wanted, runs, &offers, setting.store)?;
+            let (study, store) = (&request.study, setting.store);
+            let code = conclude_study(study, wanted, &earlier, measured, &offers, store)?;
             // The saved progress is removed last: until the runs are stored, a crash would lose them
             // without it.
             if wanted.is_kept {

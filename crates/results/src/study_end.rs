@@ -53,27 +53,17 @@ fn listed(address: &Address, catalog: &Catalog) -> Option<Listed> {
     catalog.listed(offer.instance.as_deref()?, offer.as_of)
 }
 
-/// The runs of a study, each with the name of its system.
-pub(crate) struct StudyRuns {
-    /// Stored runs that are used instead of measuring a system again.
-    pub(crate) earlier: Vec<(String, Record)>,
-    /// The runs that this command has measured.
-    pub(crate) measured: Vec<(String, Record)>,
-}
-
 /// Prints the result of a study, stores the runs that this command has measured, judges all of them
-/// and gives the exit code.
+/// and gives the exit code. `earlier` are stored runs that are used instead of measuring a system again;
+/// each run has the name of its system.
 pub(crate) fn conclude_study(
     study: &Study,
     wanted: &Wanted,
-    runs: StudyRuns,
+    earlier: &[(String, Record)],
+    mut measured: Vec<(String, Record)>,
     offers: &BTreeMap<String, Offer>,
     store: &Store,
 ) -> Result<u8> {
-    let StudyRuns {
-        earlier,
-        mut measured,
-    } = runs;
     // The ids must be final before they are printed.
     if wanted.is_kept {
         for (_, record) in &mut measured {

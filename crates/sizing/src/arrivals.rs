@@ -64,7 +64,8 @@ impl Arrivals {
                 if window_ns <= self.last.0.max(FIRST_NS) {
                     windows.push(Window {
                         window_ns,
-                        // The hull counts the work before an operation, and here it is counted too.
+                        // The hull counts the work before an operation. The operation itself is one more;
+                        // how many bytes it has, the hull does not keep.
                         operations: operations.within(Nanos(window_ns)) + 1.0,
                         bytes: bytes.within(Nanos(window_ns)),
                     });

@@ -43,9 +43,9 @@ const COUNTED: Accounting = Accounting::Split {
 /// A bisection ends when its bounds are this near each other, as a ratio.
 const NEAR: f64 = 1.005;
 /// Rates that carry the load each alone are raised together by this factor until both in a row do ...
-const GROWTH: f64 = 1.05;
+const RAISE: f64 = 1.05;
 /// ... at most this often, to twice the rates: each alone waits at most as long as is tolerated.
-const GROWN: usize = 15;
+const RAISES: usize = 15;
 
 impl Demand {
     /// Counts an operation, which does not come before the one before it.
@@ -125,13 +125,13 @@ impl Demand {
             }
         }
         // The bisection had each limit on a volume of its own. On one volume, their waits add up.
-        for _ in 0..GROWN {
+        for _ in 0..RAISES {
             let both = limited(high.caps(like).into(), COUNTED);
             if longest_waits(&[both])?[0] <= tolerated {
                 break;
             }
-            high.iops *= GROWTH;
-            high.bytes_per_s *= GROWTH;
+            high.iops *= RAISE;
+            high.bytes_per_s *= RAISE;
         }
         Ok(high)
     }
@@ -260,8 +260,8 @@ mod tests {
             // A step of the growth and one of the bisection less are too little, unless hardly
             // anything came.
             let less = Rates {
-                iops: rates.iops / (GROWTH * NEAR * NEAR),
-                bytes_per_s: rates.bytes_per_s / (GROWTH * NEAR * NEAR),
+                iops: rates.iops / (RAISE * NEAR * NEAR),
+                bytes_per_s: rates.bytes_per_s / (RAISE * NEAR * NEAR),
             };
             let both = limited(less.caps(&like()).into(), COUNTED);
             prop_assert!(rates.iops < 2.0 || longest_wait(&operations, &both) > TOLERATED);

@@ -153,11 +153,7 @@ impl Envelope {
         let step = step(per_second);
         let tolerance = (bucket * step) as i128;
         let step = (step + 0.5) as u64;
-        let mut worst = Worst {
-            wait: Nanos::ZERO,
-            from: Nanos::ZERO,
-            at: Nanos::ZERO,
-        };
+        let mut worst = Worst::default();
         for pair in self.runs.iter().flatten().flat_map(|run| &run.pairs) {
             let due = (u128::from(pair.work) * u128::from(step)) as i128 - tolerance;
             let since = (due + ((1 << PLACES) - 1)) >> PLACES;

@@ -176,6 +176,7 @@ impl Replay {
         }
     }
 
+    /// Ends the episode under way, and keeps it if none had a longer wait.
     fn close(&mut self) {
         let Some(now) = self.now.take() else { return };
         let longest = self.longest.map_or(0, |longest| longest.wait_max_ns);

@@ -523,21 +523,18 @@ impl Store {
 
 /// As [`read_found`], with the texts as a terminal may show them.
 pub(crate) fn load_found(found: Found) -> Result<Stored, StoreError> {
-    let ReadRun {
-        mut stored,
-        json,
-        goes_on,
-    } = read_found(found)?;
-    let note = stored.record.note.take();
-    if let Some(record) = made_visible(&stored.record, &json) {
-        stored.record = record;
+    let mut read = read_found(found)?;
+    let record = &mut read.stored.record;
+    let note = record.note.take();
+    if let Some(visible) = made_visible(record, &read.json) {
+        *record = visible;
     }
-    stored.record.note = note.map(|note| visible_lines(&note).into_owned());
+    record.note = note.map(|note| visible_lines(&note).into_owned());
     // Last, as no record with this status can be read from JSON.
-    if goes_on {
-        stored.record.status = Status::Running;
+    if read.goes_on {
+        record.status = Status::Running;
     }
-    Ok(stored)
+    Ok(read.stored)
 }
 
 /// A run as it was read.
@@ -551,12 +548,7 @@ struct ReadRun {
 
 /// The run in that folder.
 fn read_found(found: Found) -> Result<ReadRun, StoreError> {
-    let Found {
-        folder,
-        partial,
-        runs_of_name,
-    } = found;
-    let file = run_file(folder);
+    let file = run_file(found.folder);
     let (mut record, json, goes_on) = if file.ends_with(SPOOL) {
         let (record, goes_on) = unfinished(&file).map_err(|why| StoreError::BadSpool {
             path: file.clone(),
@@ -576,7 +568,7 @@ fn read_found(found: Found) -> Result<ReadRun, StoreError> {
         path: file.clone(),
         why: Box::new(why),
     })?;
-    if partial {
+    if found.partial {
         mark_interrupted(&mut record);
     }
     // An exported record may hold the note that it had in its store.
@@ -585,8 +577,8 @@ fn read_found(found: Found) -> Result<ReadRun, StoreError> {
     let stored = Stored {
         record,
         file,
-        partial,
-        runs_of_name,
+        partial: found.partial,
+        runs_of_name: found.runs_of_name,
     };
     Ok(ReadRun {
         stored,

@@ -5,7 +5,7 @@
 //! read the responses. Other users of the machine can connect to loopback, too.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use axum::http::{HeaderMap, HeaderName, Method, StatusCode, Uri, header};
 
@@ -130,13 +130,14 @@ impl Entrance {
         bearer(headers).is_some_and(|token| self.token.is(token))
     }
 
+    fn one_time_token(&self) -> MutexGuard<'_, Option<Token>> {
+        let token = self.one_time_token.lock();
+        token.expect("no panic under this lock")
+    }
+
     /// Whether the request has the one-time token there.
     fn has_one_time_token(&self, headers: &HeaderMap) -> bool {
-        let one_time = self
-            .one_time_token
-            .lock()
-            .expect("no panic under this lock");
-        one_time
+        self.one_time_token()
             .as_ref()
             .zip(bearer(headers))
             .is_some_and(|(known, shown)| known.is(shown))
@@ -145,10 +146,7 @@ impl Entrance {
     /// Whether these headers open a session. The one-time token is used up by it.
     pub fn opens(&self, headers: &HeaderMap) -> bool {
         if self.has_one_time_token(headers) {
-            *self
-                .one_time_token
-                .lock()
-                .expect("no panic under this lock") = None;
+            *self.one_time_token() = None;
             return true;
         }
         self.has_token(headers)
@@ -156,10 +154,7 @@ impl Entrance {
 
     /// Accepts this token for one session, in place of an earlier one-time token.
     pub fn allow_once(&self, token: Token) {
-        *self
-            .one_time_token
-            .lock()
-            .expect("no panic under this lock") = Some(token);
+        *self.one_time_token() = Some(token);
     }
 
     /// Whether the request has the session cookie.

@@ -41,7 +41,7 @@ pub use job::{
 };
 pub use kept::PLAN_FORMAT;
 pub use place::{Extent, Places};
-pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload, is_case_of};
+pub use plan::{Aggregate, Case, Order, PauseBefore, Plan, Workload, is_case_of, swept_part};
 pub use pool::{Hits, Journal, MostErrors, Pooled, Share, Validation};
 pub use stream::{Positions, Request, Requests};
 pub use target::Target;

@@ -73,6 +73,18 @@ pub fn is_case_of(case: &str, name: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }
 
+/// What a setting of a matrix adds to the name of its case: `-depth4`. A word that does not begin with a
+/// digit has a dash before it, as has a negative number: `-engine-psync`, `-nice-5`. Each run of characters
+/// other than letters, digits, `.` and `_` becomes one dash.
+pub fn swept_part((setting, value): &(String, String)) -> String {
+    let words = value.split(|c: char| !c.is_alphanumeric() && c != '.' && c != '_');
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let word = words.join("-");
+    let is_number = word.starts_with(|c: char| c.is_ascii_digit()) && !value.starts_with('-');
+    let dash = if is_number { "" } else { "-" };
+    format!("-{setting}{dash}{word}")
+}
+
 /// A workload with a name and the settings that distinguish it from the others of a sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

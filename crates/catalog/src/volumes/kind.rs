@@ -254,8 +254,7 @@ impl Kind {
 
     /// The sizes in which it is sold, the smallest first; none: any.
     pub(crate) fn tiers(&self, catalog: &Catalog) -> Vec<Tier> {
-        let tables = catalog.tables(Section::VolumeSizes);
-        let rows = tables.flat_map(|table| table.rows_of(&self.name).collect::<Vec<_>>());
+        let rows = catalog.rows_of(Section::VolumeSizes, &self.name);
         let tiers = rows.filter_map(|row| {
             let name = row.text("size").to_owned();
             row.get("gib").map(|gib| Tier { name, gib })
@@ -419,8 +418,7 @@ fn scatter_origin(scatter: &Row<'_>, tail: Option<&Row<'_>>) -> Result<Origin, S
 
 impl Catalog {
     pub(crate) fn volume_type_row(&self, name: &str) -> Option<Row<'_>> {
-        let mut tables = self.tables(Section::VolumeTypes);
-        tables.find_map(|table| table.rows_of(name).next())
+        self.rows_of(Section::VolumeTypes, name).next()
     }
 
     /// The volume type of this name; `None` if there is none.
@@ -435,14 +433,8 @@ impl Catalog {
 
     /// All types, sorted by name.
     pub(crate) fn kinds(&self) -> Vec<Kind> {
-        let types = self.tables(Section::VolumeTypes);
-        let mut names: Vec<_> = types.flat_map(Table::keys).collect();
-        names.sort_unstable();
-        names.dedup();
-        names
-            .into_iter()
-            .filter_map(|name| self.volume_type(name))
-            .collect()
+        let names = self.keys(Section::VolumeTypes).into_iter();
+        names.filter_map(|name| self.volume_type(name)).collect()
     }
 
     /// Whether every type and every latency is described so that it can be used.
@@ -450,15 +442,14 @@ impl Catalog {
     /// # Errors
     /// Which row cannot, and why.
     pub(crate) fn check_types(&self) -> Result<(), UnsoundRow> {
-        let latencies = self.tables(Section::VolumeLatencies);
-        for name in latencies.flat_map(Table::keys) {
+        for name in self.tables(Section::VolumeLatencies).flat_map(Table::keys) {
             self.latency(name).map_err(|why| UnsoundRow {
                 section: "volume-latency",
                 name: name.to_owned(),
                 why,
             })?;
         }
-        for row in self.tables(Section::VolumeTypes).flat_map(Table::rows) {
+        for row in self.rows(Section::VolumeTypes) {
             let kind = Kind::from_row(self, &row);
             let sound = kind.and_then(|kind| kind.check(self));
             sound.map_err(|why| UnsoundRow {

@@ -59,8 +59,7 @@ impl<'k> Limits<'k> {
         engine: Option<&str>,
     ) -> Result<Self, Refusal> {
         let rows: Vec<_> = catalog
-            .tables(Section::VolumeLimits)
-            .flat_map(|table| table.rows_of(kind.limits_as))
+            .rows_of(Section::VolumeLimits, kind.limits_as)
             .filter(|row| is_for_engine(row.text("engine"), engine))
             .filter_map(|row| limit_row(&row))
             .collect();
@@ -93,12 +92,11 @@ impl<'k> Limits<'k> {
         Self::find(catalog, kind, None, engine)
     }
 
-    /// The engines on which some limits of the type depend, those that are assumed first.
+    /// The engines on which some limits of the type depend, in the order of the tables: the first is assumed
+    /// where an address names none. Engines that share their limits are one text, with `|` between them.
     pub(super) fn engines(catalog: &Catalog, kind: LimitsOf<'_>) -> Vec<String> {
-        let tables = catalog.tables(Section::VolumeLimits);
-        let rows = tables.flat_map(|table| table.rows_of(kind.limits_as));
         let mut found: Vec<String> = Vec::new();
-        for row in rows {
+        for row in catalog.rows_of(Section::VolumeLimits, kind.limits_as) {
             let engine = row.text("engine");
             if !engine.is_empty() && found.iter().all(|known| known != engine) {
                 found.push(engine.to_owned());

@@ -62,10 +62,8 @@ fn show_history(store: &Store, query: &Query) -> Result<Vec<Built>, String> {
     // Through the parser of the command line, so that a page takes and refuses what the command does.
     let mut words = vec!["blocklab".to_owned(), "history".to_owned()];
     for (name, text) in query {
-        match (&**name, text.trim()) {
-            (_, "") => {}
-            ("study" | "target", text) => words.push(format!("--{name}={text}")),
-            _ => {}
+        if ["study", "target"].contains(&&**name) && !text.trim().is_empty() {
+            words.push(format!("--{name}={}", text.trim()));
         }
     }
     let case = query

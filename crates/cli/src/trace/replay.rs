@@ -47,23 +47,16 @@ pub fn plan(args: &ReplayArgs, targets: &[String]) -> Result<Planned> {
     let [target] = targets else {
         bail!("--trace replays the operations of one device on one --target");
     };
-    let Replayed {
-        job,
-        mut notes,
-        name,
-    } = replayed(&args.trace, &args.read, &args.wanted(), target)?;
-    let job = Job {
-        name: "trace".to_owned(),
-        ..job
-    };
-    let case = Case::new("trace", 0, vec![job]);
-    let description = format!("a recorded load: {name}");
-    notes
-        .iter_mut()
-        .for_each(|note| note.subject = "--trace".to_owned());
+    let mut replayed = replayed(&args.trace, &args.read, &args.wanted(), target)?;
+    replayed.job.name = "trace".to_owned();
+    for note in &mut replayed.notes {
+        note.subject = "--trace".to_owned();
+    }
+    let case = Case::new("trace", 0, vec![replayed.job]);
+    let description = format!("a recorded load: {}", replayed.name);
     Ok(Planned {
         plan: Plan::once("trace", &description, vec![case]),
-        notes,
+        notes: replayed.notes,
     })
 }
 

@@ -1,7 +1,7 @@
 //! One figure of the same load in two runs: its ratio, the confidence interval of the ratio, and
 //! the verdict.
 
-use blocklab_record::{DirectionResult, Latency, PERCENTILES, Percentile, Statistic};
+use blocklab_record::{DirectionResult, Latency, Percentile, Statistic};
 use blocklab_stats::{Histogram, Ratio, Summary, log_variance, passes_for, ratio};
 use serde::{Serialize, Serializer};
 
@@ -75,16 +75,10 @@ impl Quantity {
     /// The quantity that [`Self::name`] gives this name.
     pub fn named(name: &str) -> Option<Self> {
         let clocks = [Clocked::Service, Clocked::Response].into_iter();
-        let latencies = clocks.flat_map(|clocked| {
-            let percentiles = PERCENTILES
-                .iter()
-                .map(move |percentile| Self::Percentile(clocked, percentile));
-            [Self::Mean(clocked)].into_iter().chain(percentiles)
-        });
-        [Self::Iops]
+        let mut all = [Self::Iops]
             .into_iter()
-            .chain(latencies)
-            .find(|quantity| quantity.name() == name)
+            .chain(clocks.flat_map(Self::latencies));
+        all.find(|quantity| quantity.name() == name)
     }
 
     /// For people: `IOPS`, `mean`, `p99`, `response p99`.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use blocklab_device::LimitKind;
-use blocklab_record::{Record, Status, Stopped, TargetFacts, TargetKind};
+use blocklab_record::{Record, Stopped, TargetFacts, TargetKind};
 use blocklab_stats::mean;
 use blocklab_units::{latency, stated};
 use serde::Serialize;
@@ -28,16 +28,7 @@ const ASPECTS: [Aspect; 11] = [
     (
         "status",
         Some("a run did not end as planned: it may lack passes or cases."),
-        |record| {
-            let status = match record.status {
-                Status::Complete => "complete",
-                Status::Interrupted => "interrupted",
-                Status::Failed => "failed",
-                Status::Incomplete => "incomplete",
-                Status::Running => "running",
-            };
-            status.to_owned()
-        },
+        |record| record.status.name().to_owned(),
     ),
     (
         "origin",

@@ -159,126 +159,109 @@ fn lower_sustained<'a>(case: &'a ExplainedCase<'_>) -> Option<&'a Phase> {
 /// The test ended before the burst did.
 pub(super) fn burst_only(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Plan with what remains, unless the load is as short as the test was.";
-    run.joined(
-        "documented-burst",
-        Some(advice),
-        run.because(&Why::AsExpected),
-        |case| {
-            let (last, phase) = (lower_sustained(case)?, case.phase()?);
-            let ends = case.window.until <= last.begins
-                && last.begins > BUCKET
-                && case.short_burst.is_none();
-            let hit = info(
-                "this is what {} allows for a while: after {} of this load {} IOPS remain, by {}",
-                [
-                    fixed(phase.binding.to_string()),
-                    time(last.begins),
-                    number(last.iops),
-                    fixed(last.binding.to_string()),
-                ],
-            );
-            ends.then(|| {
-                hit.with("delivered", case.iops, "IOPS")
-                    .with("sustained", last.iops, "IOPS")
-                    .with("begins after", last.begins.as_secs_f64(), "s")
-            })
-        },
-    )
+    let as_expected = run.because(&Why::AsExpected);
+    run.joined("documented-burst", Some(advice), as_expected, |case| {
+        let (last, phase) = (lower_sustained(case)?, case.phase()?);
+        let ends =
+            case.window.until <= last.begins && last.begins > BUCKET && case.short_burst.is_none();
+        let hit = info(
+            "this is what {} allows for a while: after {} of this load {} IOPS remain, by {}",
+            [
+                fixed(phase.binding.to_string()),
+                time(last.begins),
+                number(last.iops),
+                fixed(last.binding.to_string()),
+            ],
+        );
+        ends.then(|| {
+            hit.with("delivered", case.iops, "IOPS")
+                .with("sustained", last.iops, "IOPS")
+                .with("begins after", last.begins.as_secs_f64(), "s")
+        })
+    })
 }
 
 /// The burst was over before the test.
 pub(super) fn burst_used_up(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "After a rest it bursts again. A rate that must last takes a volume or an instance \
                   whose baseline it is.";
-    run.joined(
-        "burst-used-up",
-        Some(advice),
-        run.because(&Why::AsExpected),
-        |case| {
-            let predicted = case.predicted.as_ref()?;
-            // At `BUCKET` the limiter's own bucket is empty, and a burst that is sold still lasts.
-            let (rested, last) = (predicted.at(BUCKET), predicted.sustained());
-            let is_baseline = matches!(last.binding.kind(), Some(LimitKind::Baseline { .. }));
-            let had_burst = last.begins > BUCKET && rested.iops > last.iops * (1.0 + 2.0 * NEAR);
-            let is_found = is_baseline && had_burst && case.fits(last.iops, NEAR);
-            let hit = warning(
-                "{} IOPS are what {} leaves once the burst is used up; rested, it allows {} for {} \
-                 of this load",
-                [
-                    number(case.iops),
-                    fixed(last.binding.to_string()),
-                    number(rested.iops),
-                    time(last.begins),
-                ],
-            );
-            is_found.then(|| {
-                hit.with("delivered", case.iops, "IOPS")
-                    .with("baseline", last.iops, "IOPS")
-                    .with("rested", rested.iops, "IOPS")
-            })
-        },
-    )
+    let as_expected = run.because(&Why::AsExpected);
+    run.joined("burst-used-up", Some(advice), as_expected, |case| {
+        let predicted = case.predicted.as_ref()?;
+        // At `BUCKET` the limiter's own bucket is empty, and a burst that is sold still lasts.
+        let (rested, last) = (predicted.at(BUCKET), predicted.sustained());
+        let is_baseline = matches!(last.binding.kind(), Some(LimitKind::Baseline { .. }));
+        let had_burst = last.begins > BUCKET && rested.iops > last.iops * (1.0 + 2.0 * NEAR);
+        let is_found = is_baseline && had_burst && case.fits(last.iops, NEAR);
+        let hit = warning(
+            "{} IOPS are what {} leaves once the burst is used up; rested, it allows {} for {} \
+             of this load",
+            [
+                number(case.iops),
+                fixed(last.binding.to_string()),
+                number(rested.iops),
+                time(last.begins),
+            ],
+        );
+        is_found.then(|| {
+            hit.with("delivered", case.iops, "IOPS")
+                .with("baseline", last.iops, "IOPS")
+                .with("rested", rested.iops, "IOPS")
+        })
+    })
 }
 
 /// The burst ended sooner than that of a rested device.
 pub(super) fn credits_not_full(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "After a rest it bursts for longer. `credits=` in the address of --expect gives the \
                   share that it had.";
-    run.joined(
-        "credits-not-full",
-        Some(advice),
-        run.because(&Why::AsExpected),
-        |case| {
-            let burst = case.short_burst?;
-            let last = case.predicted.as_ref()?.sustained();
-            let share = burst.ends.0 as f64 / last.begins.0 as f64 * 100.0;
-            let hit = info(
-                "the burst lasted {}, and with full credits it lasts {} of this load: about {} of \
-                 the credits were left at its beginning",
-                [time(burst.ends), time(last.begins), percent(share)],
-            );
-            Some(
-                hit.confidence(Confidence::Medium)
-                    .with("burst ended after", burst.ends.as_secs_f64(), "s")
-                    .with("with full credits", last.begins.as_secs_f64(), "s"),
-            )
-        },
-    )
+    let as_expected = run.because(&Why::AsExpected);
+    run.joined("credits-not-full", Some(advice), as_expected, |case| {
+        let burst = case.short_burst?;
+        let last = case.predicted.as_ref()?.sustained();
+        let share = burst.ends.0 as f64 / last.begins.0 as f64 * 100.0;
+        let hit = info(
+            "the burst lasted {}, and with full credits it lasts {} of this load: about {} of \
+             the credits were left at its beginning",
+            [time(burst.ends), time(last.begins), percent(share)],
+        );
+        Some(
+            hit.confidence(Confidence::Medium)
+                .with("burst ended after", burst.ends.as_secs_f64(), "s")
+                .with("with full credits", last.begins.as_secs_f64(), "s"),
+        )
+    })
 }
 
 /// A limiter's bucket, full after rest, is spread over a short test.
 pub(super) fn bucket_amortised(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Test for a minute, or leave out the first seconds.";
-    run.joined(
-        "bucket-amortised",
-        Some(advice),
-        run.because(&Why::AsExpected),
-        |case| {
-            let (last, expected) = (case.predicted.as_ref()?.sustained(), case.expected()?);
-            if last.iops >= case.iops * (1.0 - NEAR) {
-                return None;
-            }
-            let granted = grants(&run.given.resolved.spec, case.load?).ok()?;
-            let by_cap = granted.iter().any(|grant| last.binding.is(&grant.name));
-            let short = last.begins <= BUCKET && last.begins > Nanos::ZERO;
-            let fits = case.fits(expected, NEAR) && !case.fits(last.iops, NEAR);
-            let is_found = by_cap && short && fits;
-            let hit = info(
-                "the rate lies {} above {} because the limiter had saved up for it while idle; a \
-                 long test falls to {} IOPS",
-                [
-                    percent((case.iops / last.iops - 1.0) * 100.0),
-                    fixed(last.binding.to_string()),
-                    number(last.iops),
-                ],
-            );
-            is_found.then(|| {
-                hit.confidence(Confidence::Medium)
-                    .with("delivered", case.iops, "IOPS")
-                    .with("sustained", last.iops, "IOPS")
-            })
-        },
-    )
+    let as_expected = run.because(&Why::AsExpected);
+    run.joined("bucket-amortised", Some(advice), as_expected, |case| {
+        let (last, expected) = (case.predicted.as_ref()?.sustained(), case.expected()?);
+        if last.iops >= case.iops * (1.0 - NEAR) {
+            return None;
+        }
+        let granted = grants(&run.given.resolved.spec, case.load?).ok()?;
+        let by_cap = granted.iter().any(|grant| last.binding.is(&grant.name));
+        let short = last.begins <= BUCKET && last.begins > Nanos::ZERO;
+        let fits = case.fits(expected, NEAR) && !case.fits(last.iops, NEAR);
+        let is_found = by_cap && short && fits;
+        let hit = info(
+            "the rate lies {} above {} because the limiter had saved up for it while idle; a \
+             long test falls to {} IOPS",
+            [
+                percent((case.iops / last.iops - 1.0) * 100.0),
+                fixed(last.binding.to_string()),
+                number(last.iops),
+            ],
+        );
+        is_found.then(|| {
+            hit.confidence(Confidence::Medium)
+                .with("delivered", case.iops, "IOPS")
+                .with("sustained", last.iops, "IOPS")
+        })
+    })
 }
 
 /// The cases during which a burst ended, as expected.

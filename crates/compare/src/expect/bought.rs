@@ -44,38 +44,34 @@ pub(super) fn hdd_credit(run: &ExplainedRun<'_>) -> Vec<Finding> {
     } else {
         unit.to_string()
     };
-    run.joined(
-        "hdd-random-credit",
-        Some(&advice),
-        run.because(&Why::AsExpected),
-        |case| {
-            // Without streams, all operations are random.
-            let load = case
-                .load
-                .filter(|load| load.streams == 0 && load.block < unit)?;
-            // What the latency binds has credit to spare.
-            if *case.binding()? == blocklab_device::Binding::Latency {
-                return None;
-            }
-            let charged = case.iops * unit.as_f64() / Bytes::MIB.as_f64();
-            let moved = case.iops * load.block.as_f64() / Bytes::MIB.as_f64();
-            let hit = info(
-                "each of {} random operations a second costs a whole {} of the volume's credit: \
-                 {} MiB/s are charged and {} MiB/s are moved",
-                [
-                    number(case.iops),
-                    fixed(unit_name.as_str()),
-                    speed(charged),
-                    speed(moved),
-                ],
-            );
-            Some(
-                hit.with("delivered", case.iops, "IOPS")
-                    .with("charged", charged, "MiB/s")
-                    .with("moved", moved, "MiB/s"),
-            )
-        },
-    )
+    let as_expected = run.because(&Why::AsExpected);
+    run.joined("hdd-random-credit", Some(&advice), as_expected, |case| {
+        // Without streams, all operations are random.
+        let load = case
+            .load
+            .filter(|load| load.streams == 0 && load.block < unit)?;
+        // What the latency binds has credit to spare.
+        if *case.binding()? == blocklab_device::Binding::Latency {
+            return None;
+        }
+        let charged = case.iops * unit.as_f64() / Bytes::MIB.as_f64();
+        let moved = case.iops * load.block.as_f64() / Bytes::MIB.as_f64();
+        let hit = info(
+            "each of {} random operations a second costs a whole {} of the volume's credit: \
+             {} MiB/s are charged and {} MiB/s are moved",
+            [
+                number(case.iops),
+                fixed(unit_name.as_str()),
+                speed(charged),
+                speed(moved),
+            ],
+        );
+        Some(
+            hit.with("delivered", case.iops, "IOPS")
+                .with("charged", charged, "MiB/s")
+                .with("moved", moved, "MiB/s"),
+        )
+    })
 }
 
 /// The price of a delivered operation, recomputed from its inputs.

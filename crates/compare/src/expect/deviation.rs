@@ -17,30 +17,26 @@ const LOOK_AROUND: &str = "Look at what else uses the volume or the machine, at 
 /// Local disks deliver more than their instance documents, and no more than the same
 /// number of disks of another instance size of the family.
 pub(super) fn physical(run: &ExplainedRun<'_>) -> Vec<Finding> {
-    run.joined(
-        "physical-not-contractual",
-        None,
-        run.because(&Why::Above),
-        |case| {
-            let (sibling, most) = faster_sibling(run, case)?;
-            let hit = info(
-                "the documents promise {} IOPS and {} are delivered: the disk is physical, and as \
-                 many disks of {} are documented with {}",
-                [
-                    number(case.expected()?),
-                    number(case.iops),
-                    word(&sibling),
-                    number(most),
-                ],
-            );
-            Some(
-                hit.confidence(Confidence::Medium)
-                    .with("delivered", case.iops, "IOPS")
-                    .with("documented", case.expected()?, "IOPS")
-                    .with("sibling's disks", most, "IOPS"),
-            )
-        },
-    )
+    let above = run.because(&Why::Above);
+    run.joined("physical-not-contractual", None, above, |case| {
+        let (sibling, most) = faster_sibling(run, case)?;
+        let hit = info(
+            "the documents promise {} IOPS and {} are delivered: the disk is physical, and as \
+             many disks of {} are documented with {}",
+            [
+                number(case.expected()?),
+                number(case.iops),
+                word(&sibling),
+                number(most),
+            ],
+        );
+        Some(
+            hit.confidence(Confidence::Medium)
+                .with("delivered", case.iops, "IOPS")
+                .with("documented", case.expected()?, "IOPS")
+                .with("sibling's disks", most, "IOPS"),
+        )
+    })
 }
 
 /// The size of the family with the fastest local disks, and the rate of as many of them as the run
@@ -107,35 +103,27 @@ pub(super) fn above_every_limit(run: &ExplainedRun<'_>) -> Vec<Finding> {
 pub(super) fn quicker(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look for a cache, and for another volume than the address names: what it is \
                   attached as, and whether the bytes reach it.";
-    run.joined(
-        "quicker-than-published",
-        Some(advice),
-        run.because(&Why::Quicker),
-        |case| {
-            beyond_published(
-                run,
-                case,
-                "an operation takes {}, quicker than any published {}: {} to {} for small ones, \
-             so this is a cache or another volume",
-            )
-        },
-    )
+    let quicker = run.because(&Why::Quicker);
+    run.joined("quicker-than-published", Some(advice), quicker, |case| {
+        beyond_published(
+            run,
+            case,
+            "an operation takes {}, quicker than any published {}: {} to {} for small ones, \
+         so this is a cache or another volume",
+        )
+    })
 }
 
 /// The latency is longer than any that was published for this type.
 pub(super) fn slower(run: &ExplainedRun<'_>) -> Vec<Finding> {
-    run.joined(
-        "slower-than-published",
-        Some(LOOK_AROUND),
-        run.because(&Why::Slower),
-        |case| {
-            beyond_published(
-                run,
-                case,
-                "an operation takes {}, slower than any published {}: {} to {} for small ones",
-            )
-        },
-    )
+    let slower = run.because(&Why::Slower);
+    run.joined("slower-than-published", Some(LOOK_AROUND), slower, |case| {
+        beyond_published(
+            run,
+            case,
+            "an operation takes {}, slower than any published {}: {} to {} for small ones",
+        )
+    })
 }
 
 /// The latency is many times that of the model, of a type of which none is published.

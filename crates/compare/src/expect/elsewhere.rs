@@ -14,30 +14,26 @@ use blocklab_findings::{Confidence, Finding};
 pub(super) fn setting_not_in_effect(run: &ExplainedRun<'_>) -> Vec<Finding> {
     let advice = "Look up what the volume is set to, and whether a change of it is still being \
                   carried out.";
-    run.joined(
-        "setting-not-in-effect",
-        Some(advice),
-        run.because(&Why::DefaultSettings),
-        |case| {
-            let (default, load) = (run.default.as_ref()?, case.load?);
-            let rate = predict(default, load).ok()?.at(case.window.until).clone();
-            let expected = case.expected()?;
-            let hit = warning(
-                "{} IOPS are what the type gives without settings ({}), and {} were to be expected \
-                 with those of the address: the settings are not in effect",
-                [
-                    number(case.iops),
-                    fixed(rate.binding.to_string()),
-                    number(expected),
-                ],
-            );
-            Some(
-                hit.with("delivered", case.iops, "IOPS")
-                    .with("by default", rate.iops, "IOPS")
-                    .with("as provisioned", expected, "IOPS"),
-            )
-        },
-    )
+    let by_default = run.because(&Why::DefaultSettings);
+    run.joined("setting-not-in-effect", Some(advice), by_default, |case| {
+        let (default, load) = (run.default.as_ref()?, case.load?);
+        let rate = predict(default, load).ok()?.at(case.window.until).clone();
+        let expected = case.expected()?;
+        let hit = warning(
+            "{} IOPS are what the type gives without settings ({}), and {} were to be expected \
+             with those of the address: the settings are not in effect",
+            [
+                number(case.iops),
+                fixed(rate.binding.to_string()),
+                number(expected),
+            ],
+        );
+        Some(
+            hit.with("delivered", case.iops, "IOPS")
+                .with("by default", rate.iops, "IOPS")
+                .with("as provisioned", expected, "IOPS"),
+        )
+    })
 }
 
 /// The rate is below the documented one, and the record itself knows the setting that held it back.
@@ -92,19 +88,10 @@ pub(super) fn other_volume_type(run: &ExplainedRun<'_>) -> Vec<Finding> {
                  address"
         };
         let slots = [fixed(kind.clone()), number(case.iops), number(expected)];
-        let hit = warning(text, slots).confidence(confidence(recorded));
+        // A rate that matches that of another volume may do so by chance; a record that names it is sure.
+        let hit = warning(text, slots).confidence(Confidence::high_if(recorded));
         Some(with_rates(hit, case, expected))
     })
-}
-
-/// A record that names its volume or instance is sure; a rate that matches another one may do so by
-/// chance.
-const fn confidence(is_recorded: bool) -> Confidence {
-    if is_recorded {
-        Confidence::High
-    } else {
-        Confidence::Medium
-    }
 }
 
 /// The rate is that of a volume of another size, for a type whose limits grow with the size.
@@ -189,7 +176,7 @@ pub(super) fn other_instance_size(run: &ExplainedRun<'_>) -> Vec<Finding> {
             number(expected),
         ];
         let hit = warning(text, slots)
-            .confidence(confidence(recorded))
+            .confidence(Confidence::high_if(recorded))
             .with("delivered", case.iops, "IOPS")
             .with("delivered bytes", mb, "MB/s")
             .with("expected", expected, "IOPS");

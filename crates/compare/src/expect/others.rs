@@ -153,7 +153,7 @@ impl Others {
             let of_family = all.filter(|name| name.split('.').next() == Some(family));
             let resolved = of_family.filter_map(|name| {
                 let spec = given.changed(|offer| offer.instance = Some(name.to_string()))?;
-                Some((name.into_owned(), spec))
+                Some((name.to_owned(), spec))
             });
             resolved.collect()
         })

@@ -117,18 +117,13 @@ pub fn answer(asked: &[Asked], evidence: Evidence<'_>) -> Option<Gate> {
 
 /// Judges one condition by the part of the evidence that it is about.
 fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
-    let Evidence {
-        runs,
-        comparison,
-        history,
-        compared,
-    } = evidence;
+    let (runs, comparison) = (evidence.runs, evidence.comparison);
     let loads = &asked.loads;
     let mut judged = match asked.condition {
         Condition::Slower { percent } => {
             let percent = percent.unwrap_or(Condition::LOSS_PERCENT);
             let records: Vec<&Record> = runs.iter().map(|(record, _)| *record).collect();
-            match (history, comparison) {
+            match (evidence.history, comparison) {
                 (Some(history), _) => slower_than_history(history, percent, loads),
                 (None, Some(comparison)) => slower(&records, comparison, percent, loads),
                 (None, None) => unreachable!("`slower` is asked of comparisons only"),
@@ -136,6 +131,7 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
         }
         // What a run is expected to do is judged for a single run.
         Condition::Missed => {
+            let compared = evidence.compared;
             let compared = compared.expect("`missed` is asked where something was expected");
             let mut judged = missed(0, compared);
             let run = runs.first();

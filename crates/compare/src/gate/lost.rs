@@ -48,9 +48,7 @@ impl Change {
     /// `is_excluded`: Holm's rule excludes that nothing was lost. `all`: the number of loads.
     fn verdict(&self, percent: f64, is_excluded: bool, all: usize) -> (Answer, String) {
         let limit = bound(self.quantity, percent);
-        let Ratio {
-            value, interval, ..
-        } = self.ratio;
+        let interval = self.ratio.interval;
         let (beyond, within) = if self.quantity.is_latency() {
             (interval.low > limit, interval.high <= limit)
         } else {
@@ -63,8 +61,9 @@ impl Change {
             _ => Answer::Undecided,
         };
         let why = format!(
-            "{} {value:.3} of {}, {:.3} to {:.3}; allowed {limit:.3}",
+            "{} {:.3} of {}, {:.3} to {:.3}; allowed {limit:.3}",
             self.quantity.label(),
+            self.ratio.value,
             self.baseline,
             interval.low,
             interval.high

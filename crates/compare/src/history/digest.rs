@@ -291,13 +291,8 @@ const DISTURBED: [&str; 16] = [
 /// What doubts a case: the status of a run that did not end as planned, and the rules of
 /// [`DISTURBED`] that gave a warning on it.
 fn doubts(record: &Record, findings: &[Finding], case: &str) -> Vec<String> {
-    let status = match record.status {
-        Status::Complete => None,
-        Status::Interrupted => Some("interrupted"),
-        Status::Failed => Some("failed"),
-        Status::Incomplete => Some("incomplete"),
-        Status::Running => Some("running"),
-    };
+    let has_ended_otherwise = record.status != Status::Complete;
+    let status = has_ended_otherwise.then(|| record.status.name());
     let grave = findings
         .iter()
         .filter(|finding| finding.severity >= Severity::Warning)

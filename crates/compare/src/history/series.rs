@@ -453,7 +453,9 @@ impl Found {
         // remains a suspicion; otherwise the last one or two runs may be one.
         let level = starts.last().copied().unwrap_or(0);
         draft.series.suspicion = match unshown {
-            Some((at, change)) if at == level => Some(change.into()),
+            Some((at, change)) if at == level => {
+                Some(draft.suspected_at(change.place, change.before, change.after))
+            }
             _ if draft.is_exact() => None,
             _ => draft.suspicion(&self.sound[level..]),
         };
@@ -551,26 +553,16 @@ impl Draft<'_> {
         let points = &self.series.points;
         let values: Vec<f64> = level.iter().map(|place| points[*place].value).collect();
         let found = suspected(&values)?;
-        let place = level[found.at];
-        Some(Suspected {
-            verdict: self.verdict(found.before, found.after),
-            run: points[place].run.clone(),
-            place,
-            before: found.before,
-            after: found.after,
-        })
+        Some(self.suspected_at(level[found.at], found.before, found.after))
     }
-}
 
-impl From<ChangePoint> for Suspected {
-    /// A change that could be chance among so many series remains a suspicion.
-    fn from(change: ChangePoint) -> Self {
-        Self {
-            verdict: change.verdict,
-            run: change.run,
-            place: change.place,
-            before: change.before,
-            after: change.after,
+    fn suspected_at(&self, place: usize, before: f64, after: f64) -> Suspected {
+        Suspected {
+            verdict: self.verdict(before, after),
+            run: self.series.points[place].run.clone(),
+            place,
+            before,
+            after,
         }
     }
 }

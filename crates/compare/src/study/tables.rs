@@ -101,18 +101,14 @@ fn entry(cell: &Cell, sources: &Sources<'_>) -> Entry {
     let ours = sources.ours(cell);
     let published = sources.published(cell);
     let difference = ours.zip(published).filter(|(_, theirs)| *theirs != 0.0);
-    let decimals = if cell.is_ratio() {
-        1
+    let (unit, decimals) = if cell.is_ratio() {
+        ("%".to_owned(), 1)
     } else {
-        cell.figure.decimals()
+        (cell.figure.title(), cell.figure.decimals())
     };
     Entry {
         figure: cell.figure.name(),
-        unit: if cell.is_ratio() {
-            "%".to_owned()
-        } else {
-            cell.figure.title()
-        },
+        unit,
         decimals,
         case: cell.case.clone(),
         system: cell.system.clone(),

@@ -25,26 +25,25 @@ pub(super) fn figure(record: &Record, case: &str, figure: Figure) -> Option<f64>
             })?;
             Some(switches / passes.len() as f64)
         }
-        Figure::DiskIos => {
-            let disks: Vec<_> = passes.iter().flat_map(|pass| &pass.disks).collect();
-            let ios: u64 = disks
-                .iter()
-                .map(|disk| disk.read_ios + disk.write_ios)
-                .sum();
-            (!disks.is_empty()).then(|| ios as f64 / passes.len() as f64)
-        }
-        Figure::DiskBusyPercent => {
-            let mut sum = 0.0;
-            for pass in &passes {
-                // Of several disks the busiest is the one that can hold the load back. A
-                // millisecond is 1e6 nanoseconds, and the share is in per cent.
-                let busy = pass.disks.iter().map(|disk| disk.busy_ms).max()?;
-                sum += busy as f64 * 1e8 / pass.elapsed_ns.max(1) as f64;
-            }
-            (!passes.is_empty()).then(|| sum / passes.len() as f64)
-        }
+        Figure::DiskIos => mean(&passes, |pass| {
+            let ios = pass.disks.iter().map(|disk| disk.read_ios + disk.write_ios);
+            ios.reduce(u64::saturating_add).map(|ios| ios as f64)
+        }),
+        Figure::DiskBusyPercent => mean(&passes, |pass| {
+            // Of several disks the busiest is the one that can hold the load back.
+            let busy_ms = pass.disks.iter().map(|disk| disk.busy_ms).max()? as f64;
+            Some(busy_ms * 1e6 / pass.elapsed_ns.max(1) as f64 * 100.0)
+        }),
         _ => None,
     }
+}
+
+/// The mean of a figure of a pass; `None` if a pass has none.
+fn mean(passes: &[&Measurement], figure: fn(&Measurement) -> Option<f64>) -> Option<f64> {
+    let figures: Option<Vec<f64>> = passes.iter().map(|pass| figure(pass)).collect();
+    figures
+        .filter(|figures| !figures.is_empty())
+        .map(|figures| blocklab_stats::mean(&figures))
 }
 
 /// The sum over all jobs of these passes; `None` if a job was not counted.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::hit::{Hit, of_run, per_case, warning};
+use crate::hit::{Hit, per_case, per_run, warning};
 use crate::statement::{delay, percent as share_of, word};
 use crate::view::{CaseView, Cases, disk_bytes, lies_in_memory};
 use crate::{Confidence, Finding};
@@ -130,16 +130,16 @@ pub(super) fn buffered_loop(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// A target lies in memory, whatever the access.
 pub(super) fn memory_target(cases: &Cases<'_>) -> Vec<Finding> {
-    if !cases.in_memory() || cases.list.iter().all(CaseView::is_null) {
-        return Vec::new();
-    }
     let advice = "Choose a target on the disk that you mean.";
-    let text = if cases.record.targets.iter().all(lies_in_memory) {
-        "The target lies on a file system in memory: no disk took part"
-    } else {
-        "A target lies on a file system in memory: no disk took part in its operations"
-    };
-    vec![of_run("memory-target", Some(advice), warning(text, []))]
+    per_run("memory-target", Some(advice), || {
+        let is_meant = cases.in_memory() && !cases.list.iter().all(CaseView::is_null);
+        let text = if cases.record.targets.iter().all(lies_in_memory) {
+            "The target lies on a file system in memory: no disk took part"
+        } else {
+            "A target lies on a file system in memory: no disk took part in its operations"
+        };
+        is_meant.then(|| warning(text, []))
+    })
 }
 
 /// Direct I/O to a file of a FUSE server: O_DIRECT passes the kernel's page cache and ends at the server,

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_record::{Carrier, TargetKind};
+use blocklab_record::{Carrier, Record, TargetKind};
 use blocklab_workload::EngineKind;
 
 use crate::Finding;
-use crate::hit::{info, of_run, per_case, warning};
+use crate::hit::{info, per_case, per_run, warning};
 use crate::statement::{percent as share_of, word};
 use crate::view::Cases;
 
@@ -17,11 +17,23 @@ const THROTTLED_PERCENT: f64 = 1.0;
 
 /// io_uring was requested, and another engine carried the operations.
 pub(super) fn engine_replaced(cases: &Cases<'_>) -> Vec<Finding> {
-    let Some(plan) = &cases.record.requested.plan else {
-        return Vec::new();
-    };
-    let planned: BTreeMap<_, _> = plan.cases.iter().map(|case| (&case.name, case)).collect();
-    let replaced = cases.record.measurements.iter().find_map(|measurement| {
+    let advice = "Compare with runs by the same engine only; or allow io_uring (a container's \
+                  seccomp profile, the sysctl kernel.io_uring_disabled) and measure again.";
+    per_run("engine-replaced", Some(advice), || {
+        let engine = carried_by_another(cases.record)?;
+        Some(warning(
+            "The kernel gave no io_uring to this process, so {} carried the operations: each costs \
+             more processor time, and deep queues may be less deep at the device",
+            [word(engine)],
+        ))
+    })
+}
+
+/// The engine that carried operations for which io_uring was requested.
+fn carried_by_another(record: &Record) -> Option<&'static str> {
+    let cases = &record.requested.plan.as_ref()?.cases;
+    let planned: BTreeMap<_, _> = cases.iter().map(|case| (&case.name, case)).collect();
+    record.measurements.iter().find_map(|measurement| {
         let case = planned.get(&measurement.case)?;
         let mut jobs = case.workload.jobs.iter().zip(&measurement.jobs);
         jobs.find_map(
@@ -33,36 +45,24 @@ pub(super) fn engine_replaced(cases: &Cases<'_>) -> Vec<Finding> {
                 _ => None,
             },
         )
-    });
-    let Some(engine) = replaced else {
-        return Vec::new();
-    };
-    let advice = "Compare with runs by the same engine only; or allow io_uring (a container's \
-                  seccomp profile, the sysctl kernel.io_uring_disabled) and measure again.";
-    let hit = warning(
-        "The kernel gave no io_uring to this process, so {} carried the operations: each costs \
-         more processor time, and deep queues may be less deep at the device",
-        [word(engine)],
-    );
-    vec![of_run("engine-replaced", Some(advice), hit)]
+    })
 }
 
 /// The target lies on the layers of a container's image.
 pub(super) fn layered_file_system(cases: &Cases<'_>) -> Vec<Finding> {
-    let targets = cases.record.targets.iter();
-    let files =
-        targets.filter(|target| matches!(target.kind, TargetKind::File | TargetKind::Scratch));
-    let mut systems = files.filter_map(|file| file.file_system.as_ref());
-    let Some(system) = systems.find(|system| LAYERED.contains(&&*system.kind)) else {
-        return Vec::new();
-    };
     let advice = "Mount the volume that is meant into the container, and name a folder on it as the \
                   target.";
-    let hit = warning(
-        "The target lies on {} at {}, the file system of a container's own layers, not on a volume",
-        [word(&system.kind), word(&system.mount_point)],
-    );
-    vec![of_run("layered-file-system", Some(advice), hit)]
+    per_run("layered-file-system", Some(advice), || {
+        let targets = cases.record.targets.iter();
+        let files =
+            targets.filter(|target| matches!(target.kind, TargetKind::File | TargetKind::Scratch));
+        let mut systems = files.filter_map(|file| file.file_system.as_ref());
+        let system = systems.find(|system| LAYERED.contains(&&*system.kind))?;
+        Some(warning(
+            "The target lies on {} at {}, the file system of a container's own layers, not on a volume",
+            [word(&system.kind), word(&system.mount_point)],
+        ))
+    })
 }
 
 /// The control group's quota stopped this process while it was due.

@@ -212,7 +212,13 @@ const FEW: u64 = 16;
 /// The model knows that nothing but its latency holds the case back, and which limit is next.
 fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
     let hit = info(LATENCY, latency_slots(case));
-    let hit = match next.filter(|limit| limit.share() > 0.0) {
+    // A flush waits for all that its thread has in flight, so that more does not give as much more.
+    let is_in_proportion = !case.does(Direction::Sync) || case.slots() == case.threads();
+    // Of jobs that run at different times, a limit counts the mean over all of it; and a load that holds
+    // operations back does not have as many in flight as it may.
+    let is_steady = case.share_together() >= 1.0 - NEAR && !cases.holds_operations_back(case);
+    let is_known = is_in_proportion && is_steady;
+    let hit = match next.filter(|limit| is_known && limit.share() > 0.0) {
         Some(limit) => would_reach(hit, cases, case, limit),
         None => hit,
     };
@@ -333,16 +339,8 @@ fn gain(cases: &Cases<'_>, family: &[&CaseView<'_>], case: &CaseView<'_>) -> Opt
                 number(best.slots() as f64),
             ],
         )
-        .confidence(confidence(gain >= PLAIN_GAIN || is_certain));
+        .confidence(Confidence::high_if(gain >= PLAIN_GAIN || is_certain));
     Some(with_figures_of(with_figures_of(hit, case), best))
-}
-
-fn confidence(certain: bool) -> Confidence {
-    if certain {
-        Confidence::High
-    } else {
-        Confidence::Medium
-    }
 }
 
 /// The finding on a case that nothing can be compared with.
@@ -404,7 +402,7 @@ fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
         ],
     )
     .graded(longer)
-    .confidence(confidence(is_certain));
+    .confidence(Confidence::high_if(is_certain));
     let figures = [
         ("in flight", enough.slots() as f64, ""),
         ("IOPS", enough.iops(), "IOPS"),

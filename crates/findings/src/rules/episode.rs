@@ -15,14 +15,14 @@ use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
 
 /// A shorter pause is a matter of the highest percentiles.
-const STILL: f64 = 1e9;
+const STILL_NS: f64 = 1e9;
 /// At least this many operations must have been due in a pause: fewer stay out by chance.
 const DUE: f64 = 20.0;
 /// A pause is no longer than this many mean flushes where it is one of them.
 const FLUSH: f64 = 2.0;
-/// An episode has at least this many slices, and lasts at least `SHORTEST` nanoseconds.
+/// An episode has at least this many slices, and lasts at least [`SHORTEST_NS`].
 const SLICES: usize = 2;
-const SHORTEST: f64 = 1e9;
+const SHORTEST_NS: f64 = 1e9;
 /// Its operations take at least this many times as long as those of the pass.
 const SLOWER: f64 = 1.5;
 /// And longer by this many times the scatter of the slices of the pass.
@@ -57,8 +57,8 @@ const ENOUGH: usize = 6;
 #[derive(Debug, Clone, Copy)]
 struct Span {
     /// Since the end of the ramp.
-    from: f64,
-    length: f64,
+    from_ns: f64,
+    length_ns: f64,
 }
 
 /// The slices of a pass in which episodes can be seen; `None` if the program itself stood still, if the
@@ -82,16 +82,16 @@ pub(super) fn standstill(cases: &Cases<'_>) -> Vec<Finding> {
             .passes
             .iter()
             .filter_map(|pass| Some((pass.pass, still(pass)?)));
-        let (pass, span) = found.max_by(|(_, a), (_, b)| a.length.total_cmp(&b.length))?;
+        let (pass, span) = found.max_by(|(_, a), (_, b)| a.length_ns.total_cmp(&b.length_ns))?;
         Some(
             warning("nothing completed for {}", [span.lasting()])
                 .alone(
                     ", from {} of pass {} on",
-                    [seconds(span.from), number(f64::from(pass))],
+                    [seconds(span.from_ns), number(f64::from(pass))],
                 )
-                .graded(span.length)
-                .with("nothing completed for", span.length / 1e9, "s")
-                .with("from", span.from / 1e9, "s")
+                .graded(span.length_ns)
+                .with("nothing completed for", span.length_ns / 1e9, "s")
+                .with("from", span.from_ns / 1e9, "s")
                 .with("IOPS of the rest", undisturbed(case), "IOPS"),
         )
     })
@@ -124,23 +124,23 @@ fn still(pass: &Measurement) -> Option<Span> {
             .map_or(0.0, |slice| unfilled_ns(slice, usual.iops));
         // The neighbours' empty parts may belong to the pause, as far as an operation that came back
         // after it has waited. The empty slices belong to it in any case.
-        let length = (empty + before + behind).min(waited).max(empty);
+        let length_ns = (empty + before + behind).min(waited).max(empty);
         // Without an empty slice, only an operation that waited through nearly all of it, and twice as
         // long as usual, shows that the neighbours' empty parts are one pause.
         // So it does in a replay, where nothing may have been due.
         let is_reported = (empty > 0.0 && !is_replay(pass))
-            || (waited >= 0.9 * length && waited > 2.0 * usual.longest_ns);
-        let due = usual.iops * length / 1e9 >= DUE;
+            || (waited >= 0.9 * length_ns && waited > 2.0 * usual.longest_ns);
+        let due = usual.iops * length_ns / 1e9 >= DUE;
         // The pause began before the empty slices only as far as its length allows.
-        let before = before.min(length - empty);
+        let before = before.min(length_ns - empty);
         // A flush that takes as long is no pause: what was written before it needs that time.
-        let is_flush = length <= FLUSH * flush_ns;
-        (is_reported && due && length >= STILL && !is_flush).then(|| Span {
-            from: starts[first] - before,
-            length,
+        let is_flush = length_ns <= FLUSH * flush_ns;
+        (is_reported && due && length_ns >= STILL_NS && !is_flush).then(|| Span {
+            from_ns: starts[first] - before,
+            length_ns,
         })
     });
-    gaps.max_by(|a, b| a.length.total_cmp(&b.length))
+    gaps.max_by(|a, b| a.length_ns.total_cmp(&b.length_ns))
 }
 
 /// Mean time of a flush of the job whose flushes take longest; 0 without flushes.
@@ -238,8 +238,8 @@ pub(super) fn slow_episode(cases: &Cases<'_>) -> Vec<Finding> {
         let (pass, slow) = found.max_by(|(_, a), (_, b)| a.slower().total_cmp(&b.slower()))?;
         let span = slow.span;
         let when = [
-            seconds(span.from),
-            seconds(span.from + span.length),
+            seconds(span.from_ns),
+            seconds(span.from_ns + span.length_ns),
             number(f64::from(pass)),
             delay(slow.inside_ns),
             delay(slow.usual_ns),
@@ -262,8 +262,8 @@ pub(super) fn slow_episode(cases: &Cases<'_>) -> Vec<Finding> {
             hit.graded(slow.slower())
                 .confidence(Confidence::Medium)
                 .with("times", slow.times as f64, "")
-                .with("from", span.from / 1e9, "s")
-                .with("until", (span.from + span.length) / 1e9, "s")
+                .with("from", span.from_ns / 1e9, "s")
+                .with("until", (span.from_ns + span.length_ns) / 1e9, "s")
                 .with("mean latency in it", slow.inside_ns, "ns")
                 .with("mean latency of the rest", slow.usual_ns, "ns")
                 .with("IOPS of the rest", undisturbed(case), "IOPS"),
@@ -319,7 +319,7 @@ fn slow(pass: &Measurement) -> Option<Slow> {
             .copied()
             .max_by_key(|(first, last)| last - first)
         && last + 1 - first >= SLICES
-        && starts[last] + slices[last].length_ns as f64 - starts[first] >= SHORTEST
+        && starts[last] + slices[last].length_ns as f64 - starts[first] >= SHORTEST_NS
     {
         return episode_of(pass, &slices, &latencies, &[(first, last)], usual_ns);
     }
@@ -355,7 +355,7 @@ fn to_an_end(
     let is_kept = (median(after) / median(before) - 1.0).abs() < KEPT;
     let lengths = slices.iter().map(|slice| slice.length_ns as f64);
     let first_part: f64 = lengths.clone().take(step.at).sum();
-    let is_long = first_part.min(lengths.sum::<f64>() - first_part) >= SHORTEST;
+    let is_long = first_part.min(lengths.sum::<f64>() - first_part) >= SHORTEST_NS;
     if !is_kept || !is_long {
         None
     } else if step.after >= SLOWER_AT_END * step.before {
@@ -407,8 +407,8 @@ fn episode_of(
         .collect();
     let starts = starts(slices);
     let span = Span {
-        from: starts[*first],
-        length: starts[*last] + slices[*last].length_ns as f64 - starts[*first],
+        from_ns: starts[*first],
+        length_ns: starts[*last] + slices[*last].length_ns as f64 - starts[*first],
     };
     // An episode also slows a part of the slices before and after it.
     let around = usize::from(runs.len() == 1);
@@ -541,8 +541,8 @@ fn rest(pass: &Measurement) -> Option<f64> {
     let free: Vec<&Interval> = (0..slices.len())
         .filter(|place| {
             let span = Span {
-                from: starts[*place],
-                length: slices[*place].length_ns as f64,
+                from_ns: starts[*place],
+                length_ns: slices[*place].length_ns as f64,
             };
             let in_slow = slow.as_ref().is_some_and(|slow| slow.places[*place]);
             !in_slow && !still.is_some_and(|still| still.overlaps(&span))
@@ -554,11 +554,12 @@ fn rest(pass: &Measurement) -> Option<f64> {
 
 impl Span {
     fn lasting(self) -> Slot {
-        time(Nanos(self.length as u64))
+        time(Nanos(self.length_ns as u64))
     }
 
     fn overlaps(&self, other: &Self) -> bool {
-        self.from < other.from + other.length && other.from < self.from + self.length
+        self.from_ns < other.from_ns + other.length_ns
+            && other.from_ns < self.from_ns + self.length_ns
     }
 }
 

@@ -4,7 +4,7 @@ use blocklab_record::{ErrorKind, Origin, Record, Status, Stopped, TargetKind};
 use blocklab_units::{Bytes, Nanos, plural};
 use blocklab_workload::errno;
 
-use crate::hit::{Hit, critical, joined, of_run, per_case, warning};
+use crate::hit::{Hit, critical, joined, per_case, per_run, warning};
 use crate::statement::{number, sum, time, word};
 use crate::view::Cases;
 use crate::{Finding, Severity};
@@ -36,60 +36,48 @@ pub(super) fn accounting(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// The run ended because something failed.
 pub(super) fn failed(cases: &Cases<'_>) -> Vec<Finding> {
-    if cases.record.status != Status::Failed {
-        return Vec::new();
-    }
-    let why = cases.record.failure.as_deref();
-    let why = word(why.unwrap_or("no reason is recorded"));
-    let hit = critical("The run failed before it was complete: {}", [why]);
-    let taken = cases.record.measurements.len() as f64;
-    vec![of_run(
-        "failed",
-        None,
-        hit.with("measurements taken", taken, ""),
-    )]
+    per_run("failed", None, || {
+        let why = cases.record.failure.as_deref();
+        let why = word(why.unwrap_or("no reason is recorded"));
+        let hit = critical("The run failed before it was complete: {}", [why]);
+        let taken = cases.record.measurements.len() as f64;
+        (cases.record.status == Status::Failed).then(|| hit.with("measurements taken", taken, ""))
+    })
 }
 
 /// The run was stopped by a signal, or has no end yet: the store then gives the reason, "the run is
 /// still running" or "the run was killed before its end".
 pub(super) fn interrupted(cases: &Cases<'_>) -> Vec<Finding> {
-    let measurements = &cases.record.measurements;
-    let taken = measurements.len();
-    let cut = measurements
-        .iter()
-        .filter(|pass| {
-            pass.jobs
-                .iter()
-                .any(|job| job.stopped == Stopped::Interrupted)
-        })
-        .count();
-    let is_unfinished =
-        matches!(cases.record.status, Status::Interrupted | Status::Running) || cut > 0;
-    // What a fleet lost is a finding of its own.
-    if !is_unfinished || cases.record.status == Status::Incomplete {
-        return Vec::new();
-    }
-    let failure = cases.record.failure.as_deref().unwrap_or_default();
-    let state = failure
-        .strip_prefix("the run ")
-        .unwrap_or("was stopped by a signal");
-    let hit = warning(
-        "The run {} {}; what was planned beyond that is missing",
-        [
-            word(state),
-            word(match (taken, cut) {
-                (1, 1) => "in its first measurement".to_owned(),
-                (_, 0) => format!("after {}", plural(taken, "measurement")),
-                _ => format!(
-                    "after {}, {cut} of them cut short",
-                    plural(taken, "measurement")
-                ),
-            }),
-        ],
-    )
-    .with("measurements taken", taken as f64, "")
-    .with("cut short", cut as f64, "");
-    vec![of_run("interrupted", None, hit)]
+    per_run("interrupted", None, || {
+        let passes = cases.record.measurements.iter();
+        let taken = passes.len();
+        let cut = passes.filter(|pass| {
+            let mut jobs = pass.jobs.iter();
+            jobs.any(|job| job.stopped == Stopped::Interrupted)
+        });
+        let cut = cut.count();
+        let is_unfinished =
+            matches!(cases.record.status, Status::Interrupted | Status::Running) || cut > 0;
+        let measurements = plural(taken, "measurement");
+        let moment = match (taken, cut) {
+            (1, 1) => "in its first measurement".to_owned(),
+            (_, 0) => format!("after {measurements}"),
+            _ => format!("after {measurements}, {cut} of them cut short"),
+        };
+        let failure = cases.record.failure.as_deref().unwrap_or_default();
+        let state = failure.strip_prefix("the run ");
+        let hit = warning(
+            "The run {} {}; what was planned beyond that is missing",
+            [
+                word(state.unwrap_or("was stopped by a signal")),
+                word(moment),
+            ],
+        )
+        .with("measurements taken", taken as f64, "")
+        .with("cut short", cut as f64, "");
+        // What a fleet lost is a finding of its own.
+        (is_unfinished && cases.record.status != Status::Incomplete).then_some(hit)
+    })
 }
 
 /// Operations came back with an error, short or changed, or too few of them came back in time: one finding a

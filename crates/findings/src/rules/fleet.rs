@@ -8,7 +8,7 @@ use blocklab_stats::{Histogram, median};
 use blocklab_workload::Direction;
 
 use crate::fleet::{host_rows, run_of_host};
-use crate::hit::{critical, info, of_run, opening, per_case, warning};
+use crate::hit::{critical, info, opening, per_case, per_run, warning};
 use crate::rows::summed;
 use crate::statement::{delay, listed, percent as share_of, word};
 use crate::view::Cases;
@@ -31,13 +31,10 @@ const TAIL: f64 = 0.7;
 
 /// The hosts ran together for less than the whole time.
 pub(super) fn common_window(cases: &Cases<'_>) -> Vec<Finding> {
-    let Some(fleet) = &cases.record.fleet else {
-        return Vec::new();
-    };
     let advice = "Start the hosts at one moment (`run --start-at`), with clocks that are kept in \
                   step, and give all of them the same time.";
     per_case(cases, "common-window", Some(advice), |case| {
-        let passes = fleet.whole_passes(case.name);
+        let passes = cases.record.fleet.as_ref()?.whole_passes(case.name);
         let shares = passes.filter_map(|pass: &FleetPass| pass.window_percent);
         let least = shares.reduce(f64::min)?;
         (least < TOGETHER_PERCENT).then(|| {
@@ -54,53 +51,44 @@ pub(super) fn common_window(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// Hosts took part and left nothing, or less than the others.
 pub(super) fn hosts_lost(cases: &Cases<'_>) -> Vec<Finding> {
-    let Some(fleet) = &cases.record.fleet else {
-        return Vec::new();
-    };
-    if fleet.lost.is_empty() {
-        return Vec::new();
-    }
-    let names: Vec<&str> = fleet.lost.iter().map(|host| host.name.as_str()).collect();
-    let all = fleet.lost.len() + fleet.hosts.len();
     let advice = "Look at the host and its network. A run that it kept is added with `blocklab merge`: \
                   name the runs of all hosts.";
-    let hit = critical(
-        "The run lost {} of {} hosts ({}): the sums lack their share, and the others were stopped",
-        [
-            word(fleet.lost.len().to_string()),
-            word(all.to_string()),
-            word(listed(&names, "and")),
-        ],
-    )
-    .with("hosts lost", fleet.lost.len() as f64, "");
-    vec![of_run("hosts-lost", Some(advice), hit)]
+    per_run("hosts-lost", Some(advice), || {
+        let fleet = cases.record.fleet.as_ref()?;
+        let names: Vec<&str> = fleet.lost.iter().map(|host| host.name.as_str()).collect();
+        let all = fleet.lost.len() + fleet.hosts.len();
+        let hit = critical(
+            "The run lost {} of {} hosts ({}): the sums lack their share, and the others were stopped",
+            [
+                word(fleet.lost.len().to_string()),
+                word(all.to_string()),
+                word(listed(&names, "and")),
+            ],
+        );
+        (!names.is_empty()).then(|| hit.with("hosts lost", names.len() as f64, ""))
+    })
 }
 
 /// The clock of a host is not synchronised: the reported skews may be wrong.
 pub(super) fn unsynchronised(cases: &Cases<'_>) -> Vec<Finding> {
-    let Some(fleet) = &cases.record.fleet else {
-        return Vec::new();
-    };
-    let loose = fleet.hosts.iter().filter(|host| {
-        let quality = host.environment.clock_quality;
-        quality.is_some_and(|quality| !quality.is_synchronised)
-    });
-    let names: Vec<&str> = loose.map(|host| host.name.as_str()).collect();
-    // Where the clocks were compared, their own times do not matter.
-    let is_compared = fleet.hosts.iter().any(|host| host.clock.is_some());
-    if names.is_empty()
-        || is_compared
-        || fleet.passes.iter().all(|pass| pass.start_skew_ns.is_none())
-    {
-        return Vec::new();
-    }
     let advice = "Run chrony or another NTP client on every host.";
-    let hit = info(
-        "The clock of {} is not kept in step with others, so skews and the common window are only as \
-         right as it happens to be",
-        [word(listed(&names, "and"))],
-    );
-    vec![of_run("clock-unsynchronised", Some(advice), hit)]
+    per_run("clock-unsynchronised", Some(advice), || {
+        let fleet = cases.record.fleet.as_ref()?;
+        let loose = fleet.hosts.iter().filter(|host| {
+            let quality = host.environment.clock_quality;
+            quality.is_some_and(|quality| !quality.is_synchronised)
+        });
+        let names: Vec<&str> = loose.map(|host| host.name.as_str()).collect();
+        // Where the clocks were compared, their own times do not matter.
+        let is_compared = fleet.hosts.iter().any(|host| host.clock.is_some());
+        let has_skew = fleet.passes.iter().any(|pass| pass.start_skew_ns.is_some());
+        let hit = info(
+            "The clock of {} is not kept in step with others, so skews and the common window are only \
+             as right as it happens to be",
+            [word(listed(&names, "and"))],
+        );
+        (!names.is_empty() && !is_compared && has_skew).then_some(hit)
+    })
 }
 
 /// The rules that name what holds a run back, the surest first.
@@ -254,9 +242,6 @@ type Fact = fn(&Environment) -> String;
 
 /// Hosts that are not alike.
 pub(super) fn hosts_differ(cases: &Cases<'_>) -> Vec<Finding> {
-    let Some(fleet) = &cases.record.fleet else {
-        return Vec::new();
-    };
     let facts: [(&str, Fact); 6] = [
         ("kernel", |host| host.kernel.clone()),
         ("system", |host| host.os.clone()),
@@ -269,22 +254,19 @@ pub(super) fn hosts_differ(cases: &Cases<'_>) -> Vec<Finding> {
             host.instance.clone().unwrap_or_default()
         }),
     ];
-    let differing = facts.into_iter().filter_map(|(name, fact)| {
-        let hosts = fleet.hosts.iter().map(|host| fact(&host.environment));
-        let values: BTreeSet<String> = hosts.collect();
-        let values: Vec<String> = values
-            .into_iter()
+    per_run("hosts-differ", None, || {
+        let fleet = cases.record.fleet.as_ref()?;
+        let differing = facts.into_iter().filter_map(|(name, fact)| {
+            let values = fleet.hosts.iter().map(|host| fact(&host.environment));
             // An empty text means unknown, which is no difference.
-            .filter(|value| !value.is_empty())
-            .collect();
-        (values.len() > 1).then(|| format!("{name} ({})", values.join(", ")))
-    });
-    let differing: Vec<String> = differing.collect();
-    if differing.is_empty() {
-        return Vec::new();
-    }
-    let hit = info("The hosts differ: {}", [word(differing.join("; "))]);
-    vec![of_run("hosts-differ", None, hit)]
+            let known: BTreeSet<String> = values.filter(|value| !value.is_empty()).collect();
+            let known: Vec<String> = known.into_iter().collect();
+            (known.len() > 1).then(|| format!("{name} ({})", known.join(", ")))
+        });
+        let differing: Vec<String> = differing.collect();
+        let hit = info("The hosts differ: {}", [word(differing.join("; "))]);
+        (!differing.is_empty()).then_some(hit)
+    })
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ const BURST_FOR_A_WHILE: &str = "{} is the limit for a part of the time{}, {} fo
 
 /// The limits for which the operations of a case waited.
 pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
-    let mut hits: [(&str, Vec<(&str, Hit)>); 8] = ADVICE.map(|advice| (advice, Vec::new()));
+    let mut hits: [(&str, Vec<(&str, Hit)>); 9] = ADVICE.map(|advice| (advice, Vec::new()));
     for case in &cases.list {
         let Bound::Limits(mut held) = bound(cases, case) else {
             continue;
@@ -53,7 +53,11 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         held.retain(|limit| !changed_under_way(cases, case, limit) && !is_spoiled(case, limit));
         let names: Vec<&LimitName> = held.iter().map(|limit| &limit.limit.name).collect();
         for alike in alike(held) {
-            let (advice, hit) = advised_hit(cases, case, &alike, &names);
+            let (advice, hit) = if waits_for_programs(case, &alike[0]) {
+                (FEWER_WRITES, programs(cases.record, &alike))
+            } else {
+                advised_hit(cases, case, &alike, &names)
+            };
             let mut of_advice = hits.iter_mut().filter(|(known, _)| *known == advice);
             let (_, hits) = of_advice.next().expect("ADVICE has every advice of a hit");
             hits.push((case.name, hit));
@@ -64,7 +68,7 @@ pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {
         .collect()
 }
 
-const ADVICE: [&str; 8] = [
+const ADVICE: [&str; 9] = [
     KEEP_FULL,
     MORE_AND_DEEPER,
     MORE_OPERATIONS,
@@ -73,6 +77,7 @@ const ADVICE: [&str; 8] = [
     MORE_OF_BOTH,
     MORE_PLACES,
     MORE_EVENLY,
+    FEWER_WRITES,
 ];
 /// Of a load that lets its queue run down: between two fillings no limit holds it back.
 const KEEP_FULL: &str = "The queue is filled again only when few operations are left in it \
@@ -95,6 +100,9 @@ const MORE_PLACES: &str = "More load only waits in its queue; more takes a devic
     operations at a time, or each in less time.";
 const MORE_EVENLY: &str = "More load only adds latency; the same load spread over all volumes gets \
     more.";
+
+const FEWER_WRITES: &str = "More load only adds latency; with fewer or smaller writes among them the same \
+    reads take less time.";
 
 /// Limits of the same name and figure, each of another target, together.
 fn alike(held: Vec<UsedLimit<'_>>) -> Vec<Vec<UsedLimit<'_>>> {
@@ -144,7 +152,7 @@ fn advised_hit(
     let enough = mean_served(case).ceil().max(1.0);
     hit = hit.with("in flight that fill the limit", enough, "");
     // What is in service on average is enough for a limit that holds all the time.
-    let is_reached = limit.share() >= 1.0 - NEAR || limit.uneven_share().is_some();
+    let is_reached = limit.share() >= 1.0 - NEAR;
     let is_cut = counts_otherwise && rate > operations && limit.limit.times() > 1.0;
     let is_known = is_reached && !waits_overlap(case, is_cut);
     if case.slots() as f64 > OVER * enough && is_known && chooses_depth(cases, case, limit) {
@@ -181,6 +189,36 @@ fn advised_hit(
     (advice, hit)
 }
 
+/// How many times as long as a medium was busy its reads may wait for it before that is no wait for its
+/// own rate: it approaches its maximum gradually.
+const PLAUSIBLE: f64 = 2.0;
+
+/// Whether more reads wait for a medium than can, by the share of its maximum that they use, with all slots
+/// full for that share of the time. What they wait for is flash under programs, which counts with it.
+fn waits_for_programs(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
+    let covers = Covers::Reads;
+    let is_medium = limit.limit.name.kind == LimitKind::PhysicalMaximum { covers };
+    let busiest = limit.busiest.map(|busiest| busiest / limit.limit.value);
+    let waiting = limit.waited * case.mean_in_flight();
+    let most = PLAUSIBLE * busiest.unwrap_or(limit.share()) * case.slots() as f64;
+    is_medium && case.does(Direction::Write) && waiting > most
+}
+
+/// The finding that reads wait for flash under programs, of equal limits of what it reads.
+fn programs(record: &Record, alike: &[UsedLimit<'_>]) -> Hit {
+    let limit = &alike[0];
+    let LimitWords { value, how, name } = LimitWords::new(limit);
+    let (waited, used) = (limit.waited * 100.0, limit.share() * 100.0);
+    let whose = fixed(whose_of(record, alike));
+    info(
+        "flash that programs what is written is the limit: reads wait for it for {} of the time in the \
+         device, and use {} of {}{}, {} for {}",
+        [percent(waited), percent(used), value, whose, how, name],
+    )
+    .with("share of the time spent waiting for it", waited, "%")
+    .with("share of the limit", used, "%")
+}
+
 /// Whether the parts of an operation wait on several volumes at the same time. Their waits together may be
 /// longer than the operation takes, and what is left of its time is not what it was in service. `is_cut`:
 /// a limit of several volumes counts more than there are operations.
@@ -189,11 +227,13 @@ fn waits_overlap(case: &CaseView<'_>, is_cut: bool) -> bool {
 }
 
 /// Whether a load chooses how many operations are in flight, and those that a limit needs are known: a
-/// medium approaches its maximum gradually, and operations do not fall evenly on several queues.
+/// medium approaches its maximum gradually, operations do not fall evenly on several queues, and what waits
+/// for something else as well does so with fewer in flight, too.
 fn chooses_depth(cases: &Cases<'_>, case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
     use LimitKind::{PhysicalMaximum, QueueDepth};
     let is_known = !matches!(limit.limit.name.kind, PhysicalMaximum { .. } | QueueDepth);
-    is_known && !case.is_open() && !cases.holds_operations_back(case)
+    let waits_only_here = served_share(case) + limit.waited >= CLOSE;
+    is_known && waits_only_here && !case.is_open() && !cases.holds_operations_back(case)
 }
 
 /// The statement that these equal limits hold a case back, with its figures.
@@ -201,7 +241,10 @@ fn held_back(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> H
     let limit = &alike[0];
     let share = alike.iter().map(UsedLimit::share).sum::<f64>() / alike.len() as f64;
     let rate = alike.iter().map(|limit| limit.rate).sum::<f64>();
-    let waited = alike.iter().map(|limit| limit.waited).fold(0.0, f64::max);
+    let waited = alike
+        .iter()
+        .map(|limit| limit.waited_share)
+        .fold(0.0, f64::max);
     let hit = statement(record, case, alike, share)
         .with("rate", rate, limit.unit())
         .with("limit", limit.value(), limit.unit())
@@ -213,9 +256,9 @@ fn held_back(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> H
         )
         .with("in flight", case.slots() as f64, "");
     match limit.level {
-        Level::Burst { lasts, leaves } => hit
+        Level::Burst { lasts_s, leaves } => hit
             .with("what the burst leaves", leaves, limit.unit())
-            .with("a full bucket lasts", lasts, "s"),
+            .with("a full bucket lasts", lasts_s, "s"),
         Level::Steady | Level::Baseline => hit,
     }
 }
@@ -223,7 +266,7 @@ fn held_back(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>]) -> H
 /// The sentence that these equal limits hold a case back, of which it uses this share.
 fn statement(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>], share: f64) -> Hit {
     let limit = &alike[0];
-    let LimitWords { value, how, name } = LimitWords::new(limit);
+    let [value, how, name] = limit_words(limit);
     let whose = fixed(whose_of(record, alike));
     if limit.is_queue() {
         let places = plural(limit.value() as usize, "operation");
@@ -240,8 +283,8 @@ fn statement(record: &Record, case: &CaseView<'_>, alike: &[UsedLimit<'_>], shar
     };
     let slots = [value, whose, how, name, percent(share * 100.0), saved];
     match limit.level {
-        Level::Burst { lasts, leaves } => {
-            let lasting = time(Nanos((lasts * 1e9) as u64));
+        Level::Burst { lasts_s, leaves } => {
+            let lasting = time(Nanos((lasts_s * 1e9) as u64));
             let left = [lasting, in_unit(leaves, limit.unit())];
             let text = if share < PARTLY {
                 BURST_FOR_A_WHILE
@@ -319,7 +362,7 @@ fn next_limit<'a>(
     let others = used.filter(|other| {
         let is_held = held.contains(&&other.limit.name);
         let mut same_targets = alike.iter().flat_map(|held| held.targets);
-        other.level != Level::Baseline
+        other.lasts()
             && other.share() >= CLOSE
             && !is_held
             && same_targets.any(|target| other.targets.contains(target))
@@ -373,22 +416,13 @@ fn short(path: &str) -> String {
     format!("{host}{}", address.split('@').next().unwrap_or(address))
 }
 
-/// A limit in words.
-struct LimitWords {
-    value: Slot,
-    /// How the value is known.
-    how: Slot,
-    name: Slot,
-}
-
-impl LimitWords {
-    fn new(limit: &UsedLimit<'_>) -> Self {
-        Self {
-            value: in_unit(limit.value(), limit.unit()),
-            how: fixed(limit.limit.origin.how()),
-            name: fixed(limit.limit.name.to_string()),
-        }
-    }
+/// A limit in words: its value, how that is known, and its name.
+fn limit_words(limit: &UsedLimit<'_>) -> [Slot; 3] {
+    [
+        in_unit(limit.value(), limit.unit()),
+        fixed(limit.limit.origin.how()),
+        fixed(limit.limit.name.to_string()),
+    ]
 }
 
 /// Credits that run empty in so small a share of a pass were none: it has one level only.
@@ -481,7 +515,9 @@ pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
         let emptied = baselines
             .clone()
             .filter_map(|limit| Some((limit, ran_empty(case, limit)?)));
-        if let Some((limit, (pass, at))) = emptied.min_by_key(|(_, (_, at))| *at) {
+        // Of several, the one that held the case back is the one for which it waited longest.
+        let longest = emptied.max_by(|(a, _), (b, _)| a.waited.total_cmp(&b.waited));
+        if let Some((limit, (pass, at))) = longest {
             return Some(used_up_in(case, limit, pass, at));
         }
         let mut empty = baselines.filter_map(|limit| Some((limit, found_empty(case, limit)?)));
@@ -492,11 +528,7 @@ pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// The finding about a pass whose credits were used up at its moment `at`.
 fn used_up_in(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement, at: Nanos) -> Hit {
-    let LimitWords {
-        value: left,
-        how,
-        name,
-    } = LimitWords::new(limit);
+    let [left, how, name] = limit_words(limit);
     let before = rate_until(pass, at).map(|iops| iops * units_per_operation(case, limit));
     let times = limit.emptied.len() as f64;
     let which = match case.passes.len() {
@@ -539,11 +571,7 @@ fn units_per_operation(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> f64 {
 
 /// The finding about a pass that began without credits, because earlier ones had used them up.
 fn used_up_before(case: &CaseView<'_>, limit: &UsedLimit<'_>, pass: &Measurement) -> Hit {
-    let LimitWords {
-        value: left,
-        how,
-        name,
-    } = LimitWords::new(limit);
+    let [left, how, name] = limit_words(limit);
     let numbered = case.pass_numbers.iter().zip(&case.pass_iops);
     let mut earlier = numbered.filter(|(number, _)| **number < pass.pass);
     // There is one: `found_empty` gives the later pass of a pair.
@@ -608,7 +636,7 @@ fn is_spoiled(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
 
 /// The finding about passes that were too short to use up what a limiter saves while idle.
 fn saved_up(limit: &UsedLimit<'_>, seconds: f64) -> Hit {
-    let LimitWords { value, how, name } = LimitWords::new(limit);
+    let [value, how, name] = limit_words(limit);
     let share = limit.share();
     warning(
         "the rate is {} of a limit of {}, {} for {}: a limiter saves up about a second of its rate \

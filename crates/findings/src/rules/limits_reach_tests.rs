@@ -2,7 +2,7 @@
 //! and how much more there would be without it.
 
 use super::*;
-use crate::testing::model::{credits, gp3, reads, simulated, volume_iops};
+use crate::testing::model::{credits, gp3, limit, rate, reads, simulated, volume_iops};
 use crate::testing::{Sketch, found, silent, the};
 use blocklab_device::LimitUnit;
 
@@ -42,6 +42,26 @@ fn the_rate_of_jobs_at_different_times_is_that_of_all_the_time() {
     }
     let found = statement(&record, "at-limit");
     assert!(found.contains("; the rate is 100 % of it"), "{found}");
+}
+
+/// The story: three jobs, of which one began 3 s after the others, gave 89,597 IOPS, each over its own time, and
+/// "about 76 in flight would reach 80,000 IOPS", of all the time.
+#[test]
+fn jobs_at_different_times_are_not_told_what_more_in_flight_reaches() {
+    let is_told = |times_as_short: u64| {
+        let mut record = simulated(&[gp3(0.0, 0.0)], &[reads("a", 1000.0, 4, 32)]);
+        for pass in &mut record.measurements {
+            let mut late = pass.jobs[0].clone();
+            late.name = "late".to_owned();
+            late.elapsed_ns /= times_as_short;
+            pass.jobs.push(late);
+            let model = pass.model.as_mut().expect("simulated");
+            model.targets[0].ios *= 2;
+            model.limits[0].units *= 2;
+        }
+        statement(&record, "latency-bound").contains("would reach")
+    };
+    assert!(is_told(1) && !is_told(2));
 }
 
 /// The story: two in flight gave 6,180 of 6,000 IOPS, and "more operations take a volume with a higher
@@ -85,6 +105,18 @@ fn what_is_in_service_on_average_is_enough_for_a_steady_limit_only() {
     // On both sides of [`NEAR`].
     assert!(would_do(5900.0));
     assert!(!would_do(5800.0));
+}
+
+/// The story: half of a load waited for its limit of writes, and nearly all the rest for flash under them: "10 in
+/// flight would do, 116 only wait longer". Ten gave less than half.
+#[test]
+fn what_waits_elsewhere_as_well_is_not_told_how_many_would_do() {
+    let would_do = |here, elsewhere| {
+        let record = simulated(&[gp3(here, elsewhere)], &[reads("a", 6000.0, 4, 64)]);
+        statement(&record, "at-limit").contains("would do")
+    };
+    // On both sides of [`CLOSE`].
+    assert!(would_do(0.82, 0.08) && !would_do(0.78, 0.12));
 }
 
 /// The story: a write-back cache of 400 MB/s in front of a disk of 1,000 IOPS: "1,000 IOPS is the limit; the
@@ -189,4 +221,159 @@ fn a_burst_that_held_for_a_part_of_the_time_says_so() {
     };
     // On both sides of [`PARTLY`].
     assert!(partly(2600.0) && !partly(2800.0));
+}
+
+/// A device that serves four operations at a time, and a limit of 12,000 IOPS behind that queue; the
+/// operations wait for either for these shares of all their time in the device.
+fn queued(shares: [f64; 2]) -> Record {
+    let queue = limit(
+        "disk",
+        Some(1),
+        blocklab_device::LimitKind::QueueDepth,
+        4.0,
+        LimitUnit::Operations,
+    );
+    let cap = limit("disk", Some(1), rate("IOPS"), 12_000.0, LimitUnit::Iops);
+    let mut record = simulated(
+        &[vec![(cap.clone(), 0.0), (queue.clone(), 0.0)]],
+        &[reads("a", 4800.0, 4, 128)],
+    );
+    for pass in &mut record.measurements {
+        let model = pass.model.as_mut().expect("simulated");
+        let in_device_ns = model.targets[0].in_device_ns as f64;
+        let ios = model.targets[0].ios;
+        model.limits = [&cap, &queue]
+            .into_iter()
+            .zip(shares)
+            .map(|(limit, share)| blocklab_record::LimitUse {
+                targets: vec![0],
+                limit: limit.name.clone(),
+                units: ios,
+                busiest_units: None,
+                waited_ns: (in_device_ns * share) as u64,
+                emptied_at_ns: Vec::new(),
+            })
+            .collect();
+    }
+    record
+}
+
+/// The story: 128 in flight on a device that serves four at a time were told that "latency is the limit;
+/// about 345 in flight would reach 12,000 IOPS". They would only wait longer.
+#[test]
+fn the_queue_of_a_device_is_a_limit() {
+    let record = queued([0.0, 0.97]);
+    let found = the(&record, "at-limit");
+    assert_eq!(
+        found.statement,
+        "a: 4 operations in service at a time is the limit, documented for disk: queue depth."
+    );
+    assert!(
+        found
+            .advice
+            .is_some_and(|advice| advice.starts_with("More load only waits"))
+    );
+    silent(&record, "latency-bound");
+    // What waits for the other limit holds its place, and so fills the queue.
+    let found = statement(&queued([0.02, 0.97]), "at-limit");
+    assert!(found.starts_with("a: 12,000 IOPS is the limit"), "{found}");
+}
+
+/// The story: reads of 512 KiB on two volumes in stripes of 256 KiB, each of which serves one operation at a
+/// time. The two parts of a read wait at the same time, together for longer than the read takes, and the
+/// limit was "1,890 MB/s for a part of the time; the rate is 28 % of it", for which hardly anything waited.
+#[test]
+fn parts_wait_in_queues_at_the_same_time() {
+    let cut = |waited: f64| {
+        let mut record = queued([0.0001, waited]);
+        for pass in &mut record.measurements {
+            pass.model.as_mut().expect("simulated").limits[1].units *= 2;
+        }
+        let found = found(&record, "at-limit");
+        let mut statements = found.iter().map(|one| &one.statement);
+        statements.all(|one| one.contains("4 operations in service")) && !found.is_empty()
+    };
+    assert!(cut(1.97));
+    // On both sides of [`HELD`](crate::held), of the time of both parts.
+    assert!(cut(0.52) && !cut(0.48));
+}
+
+/// The story: a volume ran out of credits after 3.5 s and its machine after 5.4 s, from when on the machine
+/// held everything back: the finding named the volume, which a higher limit would not have made faster.
+#[test]
+fn of_two_empty_buckets_the_one_that_held_longer_is_named() {
+    let named = |waits: [f64; 2]| {
+        let full =
+            |owner, volumes| credits(owner, volumes, [300.0, 3000.0, 5.4e6], LimitUnit::Iops);
+        let volume = full("gp2", Some(1)).into_iter().zip([waits[0], 0.0, 0.0]);
+        let machine = full("m5.large", None).into_iter().zip([waits[1], 0.0, 0.0]);
+        let long = Sketch {
+            seconds: 60,
+            ..reads("a", 1000.0, 4, 32)
+        };
+        let mut record = simulated(&[volume.chain(machine).collect()], &[long]);
+        let model = record.measurements[0].model.as_mut().expect("simulated");
+        for (used, seconds) in model.limits.iter_mut().step_by(2).zip([20, 30]) {
+            used.emptied_at_ns = vec![seconds * 1_000_000_000];
+        }
+        statement(&record, "credits-used-up")
+    };
+    assert!(named([0.6, 0.1]).contains("after 20.0 s"));
+    assert!(named([0.1, 0.6]).contains("after 30.0 s"));
+}
+
+/// The story: a volume whose credits were spent before the run was told that 17 in flight would reach its
+/// burst, or the next limit beyond. The baseline held from 5 in flight on.
+#[test]
+fn the_baseline_is_the_next_limit_where_credits_are_spent() {
+    let next = |emptied: &[u64]| {
+        let credits = credits("gp2", Some(1), [300.0, 3000.0, 5.4e6], LimitUnit::Iops);
+        let shares = credits.into_iter().zip([0.001, 0.0, 0.0]).collect();
+        let mut record = simulated(&[shares], &[reads("a", 150.0, 4, 2)]);
+        for pass in &mut record.measurements {
+            let model = pass.model.as_mut().expect("simulated");
+            model.limits[0].emptied_at_ns = emptied.to_vec();
+        }
+        statement(&record, "latency-bound")
+    };
+    assert!(next(&[0]).contains("about 4 in flight would reach 300 IOPS"));
+    assert!(next(&[]).contains("about 40 in flight would reach 3,000 IOPS"));
+}
+
+/// The story: reads among writes to a local disk waited for flash under programs: "825,000 IOPS is the limit for
+/// a part of the time; the rate is 4 % of it". A quarter of the writes gave 2.7 times the reads.
+#[test]
+fn reads_behind_programs_are_not_at_the_maximum_of_reads() {
+    let of_reads = |iops: f64, beside_writes: bool| {
+        let kind = blocklab_device::LimitKind::PhysicalMaximum {
+            covers: Covers::Reads,
+        };
+        let medium = limit("local NVMe", Some(1), kind, 100_000.0, LimitUnit::Iops);
+        let mut record = simulated(&[vec![(medium, 0.7)]], &[reads("a", iops, 4, 32)]);
+        for pass in record.measurements.iter_mut().filter(|_| beside_writes) {
+            let job = &mut pass.jobs[0];
+            let writes = job.directions[&Direction::Read].clone();
+            job.directions.insert(Direction::Write, writes);
+            pass.model.as_mut().expect("simulated").targets[0].ios *= 2;
+        }
+        the(&record, "at-limit")
+    };
+    let found = of_reads(4000.0, true);
+    assert!(
+        found.statement.starts_with(
+            "a: flash that programs what is written is the limit: reads wait for it for 70 % of the time"
+        ),
+        "{}",
+        found.statement
+    );
+    assert!(
+        found
+            .advice
+            .is_some_and(|advice| advice.contains("fewer or smaller writes"))
+    );
+    let alone = of_reads(4000.0, false).statement;
+    assert!(alone.starts_with("a: 100,000 IOPS is the limit"), "{alone}");
+    // On both sides of [`PLAUSIBLE`].
+    assert!(of_reads(69_000.0, true).statement.contains("programs"));
+    assert!(!of_reads(71_000.0, true).statement.contains("programs"));
 }

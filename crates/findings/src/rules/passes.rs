@@ -97,14 +97,14 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
         } else {
             "IOPS rose by {} over {} passes, from the beginning of their trend to its end"
         };
-        let likely = found.chance < SMALL_CHANCE;
+        let beyond_chance = found.chance < SMALL_CHANCE;
         Some(
             warning(
                 text,
                 [percent(change.abs()), number(case.pass_iops.len() as f64)],
             )
             .graded(found.last_over_first.ln().abs())
-            .confidence(if likely {
+            .confidence(if beyond_chance {
                 Confidence::Medium
             } else {
                 Confidence::Low

@@ -4,7 +4,7 @@ use blocklab_record::Origin;
 use blocklab_units::count;
 use blocklab_workload::{Direction, EngineKind};
 
-use crate::hit::{info, of_run, per_case, warning};
+use crate::hit::{info, per_case, per_run, warning};
 use crate::statement::{delay, number, percent as share_of, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
@@ -170,23 +170,15 @@ pub(super) fn uring_workers(cases: &Cases<'_>) -> Vec<Finding> {
 
 /// The clock of the run differs from the system's.
 pub(super) fn clock(cases: &Cases<'_>) -> Vec<Finding> {
-    let Some(overhead) = &cases.record.overhead else {
-        return Vec::new();
-    };
-    let clock = &overhead.clock;
-    if clock.error_ppm.abs() <= CLOCK_PPM {
-        return Vec::new();
-    }
-    let ppm = count(clock.error_ppm.abs());
-    let hit = info(
-        "The {} clock went {} ppm off the system's clock: rates and latencies are that uncertain",
-        [word(&clock.source), word(ppm)],
-    );
-    vec![of_run(
-        "clock",
-        None,
-        hit.with("clock error", clock.error_ppm, "ppm"),
-    )]
+    per_run("clock", None, || {
+        let clock = &cases.record.overhead.as_ref()?.clock;
+        let ppm = clock.error_ppm.abs();
+        let hit = info(
+            "The {} clock went {} ppm off the system's clock: rates and latencies are that uncertain",
+            [word(&clock.source), word(count(ppm))],
+        );
+        (ppm > CLOCK_PPM).then(|| hit.with("clock error", clock.error_ppm, "ppm"))
+    })
 }
 
 #[cfg(test)]

@@ -163,4 +163,20 @@ mod tests {
         silent(&late(35), "rate-missed");
         the(&late(36), "rate-missed");
     }
+
+    /// The story: 6 writes a second for ten seconds were 60 of 60, and the one that was due as the time ended
+    /// made a warning that the rate was missed.
+    #[test]
+    fn the_last_operation_of_each_thread_is_no_missed_rate() {
+        let late = |overdue| {
+            paced(move |job| {
+                job.requested_iops = Some(10_000.0);
+                job.threads = 2;
+                job.accounting.issued = 60;
+                job.accounting.overdue = overdue;
+            })
+        };
+        silent(&late(2), "rate-missed");
+        the(&late(3), "rate-missed");
+    }
 }

@@ -6,7 +6,7 @@ use blocklab_units::Nanos;
 
 use super::slices::{is_replay, levels, whole};
 use super::{episode, limits};
-use crate::held::SAVED;
+use crate::held::SAVED_S;
 use crate::hit::{Hit, per_case};
 use crate::statement::{number, percent as share_of, speed, time};
 use crate::view::{CaseView, Cases};
@@ -51,7 +51,7 @@ pub(super) fn level_fell(cases: &Cases<'_>) -> Vec<Finding> {
 /// is no fall of the target.
 fn is_saved_up(fell: Nanos, step: &Step) -> bool {
     let surplus = (step.before - step.after) * fell.as_secs_f64();
-    surplus <= 1.1 * SAVED * step.after
+    surplus <= 1.1 * SAVED_S * step.after
 }
 
 /// IOPS rose at one moment and stayed up.

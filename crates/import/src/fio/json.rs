@@ -1,9 +1,8 @@
 //! fio's JSON and json+, of all versions.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, Error as _};
 use serde::{Deserialize, de};
 use serde_json::{Map, Value};
 
@@ -84,30 +83,16 @@ struct Latency {
 
 /// An object whose keys are numbers, in their order.
 fn pairs<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<(f64, f64)>, D::Error> {
-    struct Pairs;
-
-    impl<'de> Visitor<'de> for Pairs {
-        type Value = Vec<(f64, f64)>;
-
-        fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-            to.write_str("an object of numbers")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut all = Vec::new();
-            while let Some((key, value)) = map.next_entry::<String, f64>()? {
-                let number = key.parse().map_err(|_| {
-                    de::Error::invalid_value(de::Unexpected::Str(&key), &"a number as a key")
-                })?;
-                all.push((number, value));
-            }
-            all.sort_by(|a: &(f64, f64), b| a.0.total_cmp(&b.0));
-            all.shrink_to_fit();
-            Ok(all)
-        }
+    let mut all = Vec::new();
+    for (key, value) in BTreeMap::<String, f64>::deserialize(from)? {
+        let number = key.parse().map_err(|_| {
+            D::Error::invalid_value(de::Unexpected::Str(&key), &"a number as a key")
+        })?;
+        all.push((number, value));
     }
-
-    from.deserialize_map(Pairs)
+    all.sort_by(|a: &(f64, f64), b| a.0.total_cmp(&b.0));
+    all.shrink_to_fit();
+    Ok(all)
 }
 
 /// All documents of a text. fio prints its warnings before them, `--status-interval` prints

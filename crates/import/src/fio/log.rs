@@ -223,7 +223,8 @@ fn begin_ms(jobs: &[JobLogs<'_>], found: &mut Found) -> f64 {
         let moment = jiff::Timestamp::from_millisecond(begin as i64);
         found.started_at = moment.map(|moment| moment.to_string()).unwrap_or_default();
     } else if rows.averaged == Some(true) && (gap == 0.0 || begin < gap) {
-        // By the job's own clock: its windows last for hours.
+        // Less than a window before its first line lies the job's own start: this is the clock of the job, and
+        // its windows last for hours.
         return 0.0;
     }
     begin

@@ -239,7 +239,8 @@ function spoken({ title, entries }) {
 }
 
 function swatch(color, dash, thin) {
-  const kind = dash && (thin ? "slim" : dash === "7 4" ? "dashed" : "dotted");
+  const kinds = { "7 4": "dashed", "9 3 2 3": "dash-dotted" };
+  const kind = dash && (thin ? "slim" : kinds[dash] || "dotted");
   const class_ = ["swatch", kind].filter(Boolean).join(" ");
   return el("span", { class: class_, style: { "--dye": color } });
 }

@@ -5,7 +5,7 @@ for (const row of data.records.flatMap((record) => record.rows)) if (row.respons
 const several = data.records.length > 1;
 const families = [...new Set(data.records.flatMap(({ rows }) => rows.map(({ family }) => family)))];
 const directions = [...new Set(data.records.flatMap(({ rows }) => rows.map(({ direction }) => direction)))];
-const DASHES = [null, "7 4", "2 4", "1 3"];
+const DASHES = [null, "7 4", "2 4", "9 3 2 3"];
 
 function seriesColor(index) {
   return `var(--s${(index % 8) + 1})`;

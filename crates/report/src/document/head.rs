@@ -47,25 +47,20 @@ pub fn page(title: &str, own: &str, body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(title, own))
+            (head(title, own, Some(POLICY)))
             body { (body) }
         }
     }
 }
 
-/// The head of a page that is a file.
-fn head(title: &str, own: &str) -> Markup {
-    head_under(title, own, Some(POLICY))
-}
-
 /// The head of a page that a server sends. Its policy is an HTTP header, and need not be in the
 /// page.
 pub fn served_head(title: &str, own: &str) -> Markup {
-    head_under(title, own, None)
+    head(title, own, None)
 }
 
 /// `policy`: the content security policy of a page that no server sends with one.
-fn head_under(title: &str, own: &str, policy: Option<&str>) -> Markup {
+fn head(title: &str, own: &str, policy: Option<&str>) -> Markup {
     html! {
         head {
             meta charset="utf-8";

@@ -301,6 +301,14 @@ impl<S: Into<String>, const N: usize> From<[S; N]> for Row {
     }
 }
 
+impl Row {
+    /// A row of this name.
+    pub fn named(name: impl Into<String>, cells: impl IntoIterator<Item: Into<String>>) -> Self {
+        let cells = cells.into_iter().map(Into::into);
+        Self::from([name.into()].into_iter().chain(cells).collect::<Vec<_>>())
+    }
+}
+
 impl From<Vec<String>> for Row {
     fn from(cells: Vec<String>) -> Self {
         Self {
@@ -359,6 +367,19 @@ impl Part {
             title: title.into(),
             parts,
         }
+    }
+
+    /// A table with all its columns, also those in which no row has anything.
+    pub fn whole_table(
+        layout: Layout,
+        columns: impl Into<Vec<Column>>,
+        rows: impl IntoIterator<Item: Into<Row>>,
+    ) -> Self {
+        Self::Table(Table {
+            columns: columns.into(),
+            rows: rows.into_iter().map(Into::into).collect(),
+            layout,
+        })
     }
 
     /// A table that a narrow terminal lays out with smaller gaps, or with names above their rows.

@@ -59,20 +59,18 @@ fn heading(text: &str, style: Style) -> String {
 
 /// An entry as one or several lines.
 fn line(entry: &Entry, style: Style) -> String {
-    let Entry {
-        head, ink, indent, ..
-    } = entry;
+    let (head, ink, indent) = (&entry.head, entry.ink, entry.indent);
     let text = cut_to_fit(entry, style);
     // A coloured text has no head: it is a sentence or a remark.
     if let Some(ink) = entry.text_ink {
-        let blanks = " ".repeat(*indent);
-        let lines = style.wrap(&text, *indent).into_iter();
+        let blanks = " ".repeat(indent);
+        let lines = style.wrap(&text, indent).into_iter();
         return lines
             .map(|line| format!("{blanks}{}\n", style.paint(ink, &line)))
             .collect();
     }
     if text.is_empty() && !head.is_empty() {
-        return format!("{}\n", style.paint(*ink, head));
+        return format!("{}\n", style.paint(ink, head));
     }
     let is_whole = match entry.fit {
         Fit::Whole => true,
@@ -81,9 +79,9 @@ fn line(entry: &Entry, style: Style) -> String {
     };
     if is_whole {
         let gap = indent.saturating_sub(width(head)).max(1);
-        return format!("{}{}{text}\n", style.paint(*ink, head), " ".repeat(gap));
+        return format!("{}{}{text}\n", style.paint(ink, head), " ".repeat(gap));
     }
-    style.hang(*ink, head, *indent, &text)
+    style.hang(ink, head, indent, &text)
 }
 
 /// The text, or as much of it as fits on the line if it may be cut.

@@ -132,8 +132,8 @@ impl Panel {
 impl Credit {
     /// `left   5,390,120  gp2: burst credits, empty in 31 min 0 s`
     fn text(&self) -> String {
-        let is_spent = self.spent_per_s > self.left / LONGEST_S && self.left > 0.0;
-        let end = if is_spent {
+        let empties_soon = self.spent_per_s > self.left / LONGEST_S && self.left > 0.0;
+        let end = if empties_soon {
             let left = Nanos::from_secs_f64(self.left / self.spent_per_s);
             format!(", empty in {left}")
         } else if self.left < 1.0 {

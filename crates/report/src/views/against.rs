@@ -5,17 +5,14 @@ use blocklab_compare::history::{AgainstHistory, HistoryPair};
 use blocklab_units::plural;
 
 use super::header::answered;
-use crate::document::{Column, Document, Entry, Layout, MARGIN, Part, Row, Table};
+use crate::document::{Column, Document, Entry, Layout, MARGIN, Part, Row};
 use crate::words::{answer, history as words, versus};
 
 /// The document of a run compared with the runs before it.
 pub fn against_history(against: &AgainstHistory) -> Document {
     let titles = ["BEFORE", "NOW", "RATIO", "95 % INTERVAL", "IT IS"];
-    let table = Table {
-        columns: Column::named("", titles),
-        rows: against.pairs.iter().map(row).collect(),
-        layout: Layout::Fitted { margin: MARGIN },
-    };
+    let layout = Layout::Fitted { margin: MARGIN };
+    let rows = against.pairs.iter().map(row);
     let refused = against
         .refused
         .iter()
@@ -24,7 +21,7 @@ pub fn against_history(against: &AgainstHistory) -> Document {
         name: format!("{} against its history", against.run),
         parts: vec![
             Part::Entries(vec![answered(&answer::against_history(against))]),
-            Part::Table(table),
+            Part::whole_table(layout, Column::named("", titles), rows),
             Part::list("Not compared", refused),
             Part::Entries(vec![Entry::aside(MARGIN, LEGEND)]),
         ],

@@ -6,7 +6,7 @@ use blocklab_record::Record;
 use blocklab_units::Ink;
 
 use super::header::answered;
-use crate::document::{Column, Document, Entry, Group, Layout, MARGIN, Part, Row, Table};
+use crate::document::{Column, Document, Entry, Group, Layout, MARGIN, Part, Row};
 use crate::words::answer;
 use crate::words::versus;
 
@@ -75,11 +75,8 @@ fn differences(comparison: &Comparison) -> Part {
 fn table(comparison: &Comparison, against: &Against) -> Part {
     let titles = versus::titles(comparison, against);
     let rows = against.pairs.iter().flat_map(|pair| load(comparison, pair));
-    Part::Table(Table {
-        columns: Column::named("", titles),
-        rows: rows.collect(),
-        layout: Layout::Fitted { margin: MARGIN + 2 },
-    })
+    let layout = Layout::Fitted { margin: MARGIN + 2 };
+    Part::whole_table(layout, Column::named("", titles), rows)
 }
 
 /// The rows of a load. Its name is the heading above the first; what its passes could have shown is
@@ -103,10 +100,8 @@ fn load(comparison: &Comparison, pair: &Pair) -> Vec<Row> {
 }
 
 fn figure(contrast: &Contrast) -> Row {
-    let name = contrast.quantity.label();
-    let cells = [name].into_iter().chain(versus::cells(contrast));
     Row {
         ink: Some(versus::ink(contrast.verdict)),
-        ..Row::from(cells.collect::<Vec<_>>())
+        ..Row::named(contrast.quantity.label(), versus::cells(contrast))
     }
 }

@@ -6,7 +6,7 @@ use blocklab_record::Record;
 
 use super::findings::findings;
 use super::header::{answered, header};
-use crate::document::{Column, Document, Entry, Layout, MARGIN, Part, Row, Table, cited, numbered};
+use crate::document::{Column, Document, Entry, Layout, MARGIN, Part, Row, cited, numbered};
 use crate::words::answer;
 use crate::words::delivered::{
     CASE_TITLES, LIMIT_TITLES, case_cells, limit_cells, limit_how, outcome, row_name,
@@ -93,28 +93,22 @@ fn limits(compared: &Compared, sources: &mut Vec<String>) -> Part {
         Row {
             ink: Some(ink),
             below: limit_how(limit),
-            ..row(name, cells)
+            ..Row::named(name, cells)
         }
     });
-    table(LIMIT_TITLES, rows.collect())
+    table(LIMIT_TITLES, rows)
 }
 
 fn cases(compared: &Compared) -> Part {
     let cases = compared.cases.iter();
-    let rows = cases.map(|case| row(row_name(&case.case, case.target.as_ref()), case_cells(case)));
-    table(CASE_TITLES, rows.collect())
-}
-
-fn row(name: String, cells: [String; 4]) -> Row {
-    Row::from([name].into_iter().chain(cells).collect::<Vec<_>>())
+    let rows =
+        cases.map(|case| Row::named(row_name(&case.case, case.target.as_ref()), case_cells(case)));
+    table(CASE_TITLES, rows)
 }
 
 /// Rows of three figures and a verdict in words.
-fn table(titles: [&str; 4], rows: Vec<Row>) -> Part {
+fn table(titles: [&str; 4], rows: impl Iterator<Item = Row>) -> Part {
     let [figures @ .., verdict] = titles;
-    Part::Table(Table {
-        columns: Column::named_and_words("", figures, verdict),
-        rows,
-        layout: Layout::Narrow { margin: MARGIN },
-    })
+    let columns = Column::named_and_words("", figures, verdict);
+    Part::whole_table(Layout::Narrow { margin: MARGIN }, columns, rows)
 }

@@ -5,7 +5,7 @@ use blocklab_findings::{Assessment, Finding, Severity};
 use blocklab_record::Record;
 use blocklab_units::{Bytes, Ink, Nanos, count, plural};
 
-use crate::document::{Column, Entry, Layout, Part, Row, Table};
+use crate::document::{Column, Entry, Layout, Part, Row};
 use crate::words::evidence::Grid;
 use crate::words::facts;
 
@@ -118,17 +118,13 @@ fn table(grid: &Grid<'_>) -> Part {
         .filter(|_| !grid.titles.is_empty())
         .map(|(case, cells)| {
             let cells = cells.iter().map(|cell| cell.clone().unwrap_or_default());
-            let name = case.unwrap_or("all").to_owned();
-            Row::from([name].into_iter().chain(cells).collect::<Vec<_>>())
+            Row::named(case.unwrap_or("all"), cells)
         });
-    Part::Table(Table {
-        columns: Column::named("", grid.titles.iter().copied()),
-        rows: rows.collect(),
-        layout: Layout::Blocks {
-            margin: INDENT,
-            title: TITLE,
-        },
-    })
+    let layout = Layout::Blocks {
+        margin: INDENT,
+        title: TITLE,
+    };
+    Part::whole_table(layout, Column::named("", grid.titles.iter().copied()), rows)
 }
 
 const fn ink(severity: Severity) -> Ink {

@@ -6,7 +6,7 @@ use blocklab_findings::{Assessment, RowDirection};
 use blocklab_record::{ClockOffset, Fleet, FleetPass, Record};
 use blocklab_units::{Nanos, agreeing, plural};
 
-use crate::document::{Column, Entry, Group, Layout, MARGIN, Part, Row, Table};
+use crate::document::{Column, Entry, Group, Layout, MARGIN, Part, Row};
 use crate::words::facts;
 
 /// What the common window is.
@@ -22,11 +22,8 @@ pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {
         .rows
         .iter()
         .flat_map(|row| hosts_of(record, fleet, &row.case));
-    let table = Table {
-        columns: Column::named_and_words("", ["MB/s", "IOPS", "mean", "p50", "p99"], "run"),
-        rows: rows.collect(),
-        layout: Layout::Narrow { margin: MARGIN + 2 },
-    };
+    let layout = Layout::Narrow { margin: MARGIN + 2 };
+    let columns = Column::named_and_words("", ["MB/s", "IOPS", "mean", "p50", "p99"], "run");
     let title = format!("{} that ran together", plural(fleet.hosts.len(), "host"));
     let lost = fleet
         .lost
@@ -38,7 +35,7 @@ pub fn fleet(record: &Record, assessment: &Assessment) -> Vec<Part> {
         entries.push(Entry::aside(MARGIN, clocks(fleet)));
         entries.push(Entry::aside(MARGIN, WINDOW));
     }
-    let mut parts = vec![Part::Table(table)];
+    let mut parts = vec![Part::whole_table(layout, columns, rows)];
     parts.extend((!entries.is_empty()).then_some(Part::Entries(entries)));
     vec![Part::section(title, parts)]
 }

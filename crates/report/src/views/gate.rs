@@ -73,7 +73,7 @@ fn counts(check: &Check) -> String {
 /// A load that keeps a condition from passing. `run`: of which run it is, where it must say that.
 fn line(judged: &Judged, run: Option<&str>) -> String {
     let run = run.map_or_else(String::new, |name| format!("{name}, "));
-    let open = match (judged.answer, judged.passes_to_decide) {
+    let undecided = match (judged.answer, judged.passes_to_decide) {
         (Answer::Undecided, Some(passes)) => {
             format!(" (undecided: about {passes} passes would decide)")
         }
@@ -82,7 +82,7 @@ fn line(judged: &Judged, run: Option<&str>) -> String {
     };
     // It has no subject if no load was measured that the condition could be about.
     let colon = if judged.subject.is_empty() { "" } else { ": " };
-    format!("{run}{}{colon}{}{open}", judged.subject, judged.why)
+    format!("{run}{}{colon}{}{undecided}", judged.subject, judged.why)
 }
 
 #[cfg(test)]

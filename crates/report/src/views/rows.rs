@@ -3,7 +3,7 @@
 use blocklab_findings::{Assessment, LONGEST_TOLD_NS, RowDirection};
 use blocklab_record::{Percentile, Record, Statistic};
 
-use crate::document::{self, Entry, Layout, MARGIN, Part, Table};
+use crate::document::{self, Entry, Layout, MARGIN, Part};
 use crate::words::facts;
 use crate::words::figures::{self, Column};
 
@@ -74,16 +74,12 @@ fn shown(title: &str, columns: &[Column], lines: &[Line<'_>]) -> Part {
         let cells = columns.iter().map(|column| (column.text)(line.direction));
         document::Row {
             is_doubted: line.is_doubted,
-            cells: [line.label.clone()].into_iter().chain(cells).collect(),
-            ..document::Row::default()
+            ..document::Row::named(&line.label, cells)
         }
     });
-    Part::Table(Table {
-        columns: document::Column::named(title, columns.iter().map(|column| column.title)),
-        rows: rows.collect(),
-        // A row that is doubted has its sign in the margin.
-        layout: Layout::Narrow { margin: MARGIN },
-    })
+    let columns = document::Column::named(title, columns.iter().map(|column| column.title));
+    // A row that is doubted has its sign in the margin.
+    Part::whole_table(Layout::Narrow { margin: MARGIN }, columns, rows)
 }
 
 /// The legend of the table; it explains only what occurs in it.

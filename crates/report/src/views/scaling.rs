@@ -4,18 +4,13 @@
 use blocklab_compare::scaling::Scaling;
 use blocklab_units::{count, plural, significant};
 
-use crate::document::{Column, Document, Entry, Group, Layout, MARGIN, Part, Row, Table};
+use crate::document::{Column, Document, Entry, Group, Layout, MARGIN, Part, Row};
 
 /// The document of the scaling of each case.
 pub fn scaling(name: &str, cases: &[(String, Scaling)]) -> Document {
     let rows = cases.iter().flat_map(|(case, scaling)| rows(case, scaling));
-    let table = Table {
-        columns: ["hosts", "IOPS", "a host", "of the line"]
-            .map(Column::figure)
-            .to_vec(),
-        rows: rows.collect(),
-        layout: Layout::Narrow { margin: MARGIN },
-    };
+    let columns = ["hosts", "IOPS", "a host", "of the line"].map(Column::figure);
+    let table = Part::whole_table(Layout::Narrow { margin: MARGIN }, columns, rows);
     let answers = cases
         .iter()
         .map(|(case, scaling)| Entry::aside(MARGIN, format!("{case}: {}", answer(scaling))));
@@ -27,7 +22,7 @@ pub fn scaling(name: &str, cases: &[(String, Scaling)]) -> Document {
         name: name.to_owned(),
         parts: vec![Part::section(
             "How the rate grows with the hosts",
-            vec![Part::Table(table), Part::Entries(entries)],
+            vec![table, Part::Entries(entries)],
         )],
     }
 }

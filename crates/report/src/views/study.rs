@@ -8,7 +8,7 @@ use blocklab_units::Ink;
 
 use super::findings;
 use super::header::answered;
-use crate::document::{self, Column, Document, Entry, Layout, MARGIN, Part, Row};
+use crate::document::{Column, Document, Entry, Layout, MARGIN, Part, Row};
 use crate::words::answer;
 use crate::words::facts;
 use crate::words::shown::{self, columns};
@@ -110,22 +110,17 @@ fn table(table: &Table) -> Part {
         let shown = columns
             .iter()
             .map(|column| (column.text)(cells[column.index].as_ref()));
-        Row::from([name.clone()].into_iter().chain(shown).collect::<Vec<_>>())
+        Row::named(name, shown)
     });
-    let figures = document::Table {
-        columns: Column::named(&*table.corner, columns.iter().map(|column| column.title)),
-        rows: rows.collect(),
-        layout: Layout::Blocks {
-            margin: MARGIN,
-            title: TITLE,
-        },
+    let layout = Layout::Blocks {
+        margin: MARGIN,
+        title: TITLE,
     };
+    let titles = Column::named(&*table.corner, columns.iter().map(|column| column.title));
+    let figures = Part::whole_table(layout, titles, rows);
     let saturated = (0..table.columns.len()).filter_map(|column| shown::saturation(table, column));
     let remarks = saturated.chain([table.note.clone()]);
-    Part::section(
-        &table.title,
-        vec![Part::Table(figures), asides(MARGIN, remarks)],
-    )
+    Part::section(&table.title, vec![figures, asides(MARGIN, remarks)])
 }
 
 /// The curves of a plot as sentences: a terminal draws none.

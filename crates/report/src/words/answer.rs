@@ -11,7 +11,7 @@ use blocklab_record::{Origin, Record};
 use blocklab_units::{Ink, count, plural, significant, stated};
 
 use crate::words::delivered::row_name;
-use crate::words::{facts, versus};
+use crate::words::{facts, shown, versus};
 
 /// Whether an answer is good or bad news; decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -395,15 +395,10 @@ fn reached(limit: &LimitCheck) -> String {
 
 /// How many conclusions of a study hold; without conclusions, how much it compares.
 pub fn study(outcome: &Outcome) -> Answer {
-    use study::Verdict::{Confirmed, Contradicted, NotTestable, TrueByConstruction};
-    let number = |verdict| {
-        outcome
-            .conclusions
-            .iter()
-            .filter(|conclusion| conclusion.verdict == verdict)
-            .count()
-    };
-    let all = outcome.conclusions.len();
+    use study::Verdict::{Confirmed, Contradicted};
+    let verdicts = outcome.conclusions.iter().map(|one| one.verdict);
+    let has = |wanted| verdicts.clone().any(|verdict| verdict == wanted);
+    let all = verdicts.len();
     if all == 0 {
         let systems = outcome
             .systems
@@ -421,33 +416,14 @@ pub fn study(outcome: &Outcome) -> Answer {
         let text = format!("{} compared{places}", plural(systems, "system"));
         return Answer::new(Tone::Plain, text);
     }
-    let tone = match (number(Contradicted), number(Confirmed)) {
-        (0, 0) => Tone::Plain,
-        (0, _) => Tone::Good,
-        _ => Tone::Doubt,
+    let tone = match (has(Contradicted), has(Confirmed)) {
+        (false, false) => Tone::Plain,
+        (false, true) => Tone::Good,
+        (true, _) => Tone::Doubt,
     };
-    let words = [
-        (Confirmed, "confirmed"),
-        (Contradicted, "contradicted"),
-        (TrueByConstruction, "true by construction"),
-        (NotTestable, "not testable"),
-    ];
-    let parts = words
-        .into_iter()
-        .filter(|(verdict, _)| number(*verdict) > 0);
-    // Only the first part names the number of all conclusions.
-    let parts: Vec<String> = parts
-        .enumerate()
-        .map(|(at, (verdict, word))| match at {
-            0 => format!(
-                "{} of {} {word}",
-                number(verdict),
-                plural(all, "conclusion")
-            ),
-            _ => format!("{} {word}", number(verdict)),
-        })
-        .collect();
-    Answer::new(tone, parts.join(", "))
+    // The first of the counts tells how many conclusions there are: `2 of 3 conclusions confirmed`.
+    let of_all = format!(" of {} ", plural(all, "conclusion"));
+    Answer::new(tone, shown::tally(outcome).replacen(' ', &of_all, 1))
 }
 
 /// How many loads got worse, got better or stayed, by the figure that is judged, and the load that

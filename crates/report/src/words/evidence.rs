@@ -5,6 +5,7 @@ use blocklab_findings::{Evidence, Finding};
 use crate::words::facts;
 
 /// The evidence of a finding, in the order in which it was given.
+#[derive(Default)]
 pub struct Grid<'a> {
     /// Figures that are the same in all rows, and so in none of them: `limit 125 MiB/s`.
     shared: Vec<String>,
@@ -18,11 +19,7 @@ pub struct Grid<'a> {
 impl<'a> Grid<'a> {
     /// The table of a finding.
     pub fn new(finding: &'a Finding) -> Self {
-        let mut grid = Self {
-            shared: Vec::new(),
-            titles: Vec::new(),
-            rows: Vec::new(),
-        };
+        let mut grid = Self::default();
         for evidence in &finding.evidence {
             grid.put(evidence);
         }

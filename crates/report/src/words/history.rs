@@ -42,12 +42,12 @@ pub fn shown(history: &History) -> Shown<'_> {
         let why = "simulated runs are compared where seed, cases, passes and times are the same: `blocklab run --seed 1`";
         left.push(why.to_owned());
     }
-    let apart = apart_by_name(too_few.iter().map(|load| &load[0].conditions));
-    if apart > 0 {
+    let differing = differing_in_name_alone(too_few.iter().map(|load| &load[0].conditions));
+    if differing > 0 {
         left.push(format!(
             "{} of these loads differ from others in the name of the run alone: give all runs of one load \
              the same --name, or none",
-            count(apart as f64)
+            count(differing as f64)
         ));
     }
     let loads = loads.into_iter().take(LOADS);
@@ -64,11 +64,12 @@ pub fn shown(history: &History) -> Shown<'_> {
     }
 }
 
-/// So many names of one load are no pair such as before and after.
-const NAMES: usize = 3;
+/// Two names of one load may be a pair such as before and after. From this number on, the name changes
+/// with the runs.
+const CHANGING_NAMES: usize = 3;
 
 /// How many loads would be the same as others but for the name of their study, which `--name` gives.
-fn apart_by_name<'c>(loads: impl Iterator<Item = &'c Conditions>) -> usize {
+fn differing_in_name_alone<'c>(loads: impl Iterator<Item = &'c Conditions>) -> usize {
     let mut counts: HashMap<Conditions, usize> = HashMap::new();
     for conditions in loads {
         let nameless = Conditions {
@@ -77,7 +78,10 @@ fn apart_by_name<'c>(loads: impl Iterator<Item = &'c Conditions>) -> usize {
         };
         *counts.entry(nameless).or_default() += 1;
     }
-    counts.into_values().filter(|many| *many >= NAMES).sum()
+    counts
+        .into_values()
+        .filter(|many| *many >= CHANGING_NAMES)
+        .sum()
 }
 
 /// The most loads of which each is told why it is not comparable.
@@ -178,11 +182,13 @@ pub fn title(conditions: &Conditions) -> String {
 
 /// The conditions of a series: study, load, origin and machine.
 pub fn conditions(conditions: &Conditions) -> String {
-    let machine = [conditions.origin, &*conditions.machine];
-    let parts = [&*conditions.study, &*conditions.what]
-        .into_iter()
-        .chain(machine);
-    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    let mut parts = vec![
+        &*conditions.study,
+        &*conditions.what,
+        conditions.origin,
+        &*conditions.machine,
+    ];
+    parts.retain(|part| !part.is_empty());
     parts.join(" · ")
 }
 
@@ -447,12 +453,12 @@ mod tests {
     /// nothing said that the names were the reason.
     #[test]
     fn loads_that_names_alone_keep_apart_are_counted() {
-        let apart = |loads: &[Conditions]| apart_by_name(loads.iter());
+        let differing = |loads: &[Conditions]| differing_in_name_alone(loads.iter());
         let builds = ["1", "2", "3"].map(|study| reads_on(study, "vda"));
-        assert_eq!(apart(&builds), 3);
-        assert_eq!(apart(&builds[..2]), 0);
+        assert_eq!(differing(&builds), 3);
+        assert_eq!(differing(&builds[..2]), 0);
         let disks = ["vda", "vdb", "vdc"].map(|target| reads_on("1", target));
-        assert_eq!(apart(&disks), 0);
+        assert_eq!(differing(&disks), 0);
     }
 
     /// The story: a load of 0.7 operations per second had "1 IOPS", before and after.

@@ -53,7 +53,7 @@ pub fn compare(runs: &StoredRuns, ids: &[String]) -> Result<Page, PageError> {
     let joined = query_text(&ids.join(","));
     let more = [(format!("/compare.json?runs={joined}"), "JSON")];
     Ok(Page {
-        html: page::comparison_among_others(&pairs, &comparison, &run_navigation(&more)),
+        html: page::comparison(&pairs, &comparison, Some(&run_navigation(&more))),
         json: json::comparison(&all, &comparison, None),
     })
 }

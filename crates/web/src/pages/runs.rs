@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use blocklab_compare::history::{Course, Fastest, RunHead};
-use blocklab_record::{Origin, Status};
+use blocklab_record::Origin;
 use blocklab_report::document::html::prose;
 use blocklab_report::fields;
 use blocklab_report::words::facts;
@@ -169,14 +169,11 @@ fn contains_ignoring_case(text: &str, part: &str) -> bool {
 /// The status as the list names it. A run without a Record counts as interrupted elsewhere; here it
 /// may also be one that is still running.
 fn status(run: &Listed) -> &'static str {
-    match run.status {
-        // Also one that runs, which its row shows: the filter has one word for both.
-        _ if run.partial => "unfinished",
-        Status::Running => "running",
-        Status::Complete => "complete",
-        Status::Interrupted => "interrupted",
-        Status::Failed => "failed",
-        Status::Incomplete => "incomplete",
+    // Also one that runs, which its row shows: the filter has one word for both.
+    if run.partial {
+        "unfinished"
+    } else {
+        run.status.name()
     }
 }
 

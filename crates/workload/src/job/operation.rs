@@ -113,6 +113,18 @@ impl SizeMix {
         self.sizes().min().unwrap_or_default()
     }
 
+    /// The largest size that divides all of them; 0 without sizes.
+    pub fn divisor(&self) -> Bytes {
+        let divisor = self.sizes().fold(0, |mut divisor, size| {
+            let mut rest = size.0;
+            while rest > 0 {
+                (divisor, rest) = (rest, divisor % rest);
+            }
+            divisor
+        });
+        Bytes(divisor)
+    }
+
     fn sizes(&self) -> impl Iterator<Item = Bytes> {
         self.0.iter().map(|(size, _)| *size)
     }

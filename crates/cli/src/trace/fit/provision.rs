@@ -131,9 +131,9 @@ fn scaled(spec: &DeviceSpec, kind: RateKind, factor: f64) -> DeviceSpec {
 }
 
 /// A configuration is raised by this factor until it carries the load ...
-const GROWTH: f64 = 1.05;
+const RAISE: f64 = 1.05;
 /// ... at most this often, to a little more than three times the first one.
-const GROWN: usize = 24;
+const RAISES: usize = 24;
 
 /// The largest size that is tried, as a factor of the smallest.
 const LARGEST: f64 = 2048.0;
@@ -212,7 +212,7 @@ impl Tries<'_> {
         let mut factor = 1.0;
         // Each rate was found alone. Limits one after the other add their waits up, and some rates are
         // sold only with enough of the other, so both grow together.
-        for _ in 0..GROWN {
+        for _ in 0..RAISES {
             let needed = [(iops, included[0]), (throughput, included[1])];
             let [iops, throughput] = needed.map(|(needed, included)| {
                 let wanted = needed.map(|value| (value as f64 * factor).ceil() as u64);
@@ -242,7 +242,7 @@ impl Tries<'_> {
                     refusal = text.lines().last().unwrap_or_default().trim().to_owned();
                 }
             }
-            factor *= GROWTH;
+            factor *= RAISE;
         }
         Ok(Err(refusal))
     }

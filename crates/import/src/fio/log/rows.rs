@@ -197,7 +197,7 @@ fn line(text: &str) -> Option<Line> {
         return None;
     }
     let [ms, value, largest] =
-        [0, 1, 2].map(|at| number(fields[at]).filter(|number| *number >= 0.0));
+        [0, 1, 2].map(|place| number(fields[place]).filter(|number| *number >= 0.0));
     Some(Line {
         ms: ms?,
         value: value?,
