@@ -114,7 +114,7 @@ fn on(device: &str, plan: Plan) -> Record {
     simulate(plan, &file.path().display().to_string())
 }
 
-/// Calibrates a model of a disk and holds it against it.
+/// Calibrates a model of a disk, and compares the two under the same loads.
 ///
 /// # Panics
 /// When the disk cannot be calibrated.
@@ -124,7 +124,8 @@ pub fn row(disk: &'static str, device: &str) -> Row {
     let measured = on(device, plan(&format!("seed = 7\n{study}")));
     let fitted = calibrate(&[&measured], true).expect("a model");
     let model = device_file::render(&fitted.device);
-    let [disk_runs, model_runs] = [device, &model].map(|it| assess(&on(it, plan(LOADS))).rows);
+    let [disk_runs, model_runs] =
+        [device, &model].map(|device| assess(&on(device, plan(LOADS))).rows);
     let (mut iops, mut mean, mut p99) = (Vec::new(), Vec::new(), Vec::new());
     let off = |disk: f64, model: f64| (model / disk - 1.0) * 100.0;
     for (true_row, row) in disk_runs.iter().zip(&model_runs) {
@@ -137,7 +138,7 @@ pub fn row(disk: &'static str, device: &str) -> Row {
         iops.push((row.case.clone(), off(rate(true_row), rate(row))));
         for (of_disk, of_model) in true_row.directions.iter().zip(&row.directions) {
             let name = format!("{}, {}", row.case, of_model.direction);
-            let tails = [of_disk, of_model].map(|it| it.service_ns.at("p99") as f64);
+            let tails = [of_disk, of_model].map(|direction| direction.service_ns.at("p99") as f64);
             p99.push((name.clone(), off(tails[0], tails[1])));
             mean.push((name, off(of_disk.mean_ns.value, of_model.mean_ns.value)));
         }

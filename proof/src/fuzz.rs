@@ -201,8 +201,8 @@ pub fn words(bytes: &[u8]) {
     let _ = asked_in(text);
 }
 
-/// Needs: what is read lies within its bounds and says the same when it is read on top of itself, and
-/// every limit of a volume is held against it.
+/// Needs: what is read lies within its bounds and is the same when it is read on top of itself, and
+/// every limit of a volume is compared with it.
 pub fn need(bytes: &[u8]) {
     static VOLUME: LazyLock<DeviceSpec> = LazyLock::new(|| {
         let resolved = resolve_text("gp2:1TiB@m5.large", &Catalog::embedded());
@@ -602,7 +602,7 @@ pub fn signatures(image: &[u8]) {
     assert!(found.iter().all(|mark| mark.offset < LARGE), "{found:?}");
 }
 
-/// Copies what `image`, which stands at `place`, has of the bytes from `offset` on.
+/// Copies into the buffer, which begins at `offset`, what it shares with `image`, which begins at `place`.
 fn lay_over(buffer: &mut [u8], offset: u64, image: &[u8], place: u64) {
     let from = offset.max(place);
     let to = (offset + buffer.len() as u64).min(place + image.len() as u64);

@@ -23,9 +23,9 @@ pub struct Lab {
     folder: TempDir,
 }
 
-/// What the program said.
+/// The outcome of a run of the program.
 #[derive(Debug)]
-pub struct Said {
+pub struct Printed {
     /// Its exit code; `None`: killed by a signal.
     pub code: Option<i32>,
     /// Standard output.
@@ -87,8 +87,8 @@ impl Lab {
     /// # Panics
     /// When the program cannot be started or does not speak UTF-8.
     #[must_use]
-    pub fn blocklab<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Said {
-        said(self.command().args(args).output().expect("it starts"))
+    pub fn blocklab<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Printed {
+        printed(self.command().args(args).output().expect("it starts"))
     }
 
     /// Runs a command that must be refused as a user's mistake: exit code 2, nothing on standard
@@ -135,7 +135,7 @@ impl Lab {
     /// # Panics
     /// When there is no shell, or the program does not speak UTF-8.
     #[must_use]
-    pub fn shell(&self, line: &str) -> Said {
+    pub fn shell(&self, line: &str) -> Printed {
         let folder = program().parent().expect("a program lies in a folder");
         let path = std::env::var("PATH").unwrap_or_default();
         let mut command = Command::new("sh");
@@ -148,7 +148,7 @@ impl Lab {
             .env_remove("COLUMNS")
             .env("PATH", format!("{}:{path}", folder.display()))
             .stdin(Stdio::null());
-        said(command.output().expect("a shell"))
+        printed(command.output().expect("a shell"))
     }
 }
 
@@ -158,8 +158,8 @@ impl Default for Lab {
     }
 }
 
-fn said(output: Output) -> Said {
-    Said {
+fn printed(output: Output) -> Printed {
+    Printed {
         code: output.status.code(),
         out: String::from_utf8(output.stdout).expect("UTF-8"),
         err: String::from_utf8(output.stderr).expect("UTF-8"),
@@ -231,15 +231,15 @@ pub fn fio(lab: &Lab, words: &[&str]) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// What a command that worked, and had nothing to complain of, said.
+/// The standard output of a command that must succeed without a complaint.
 ///
 /// # Panics
 /// When it failed or complained.
 #[track_caller]
-pub fn good(said: Said) -> String {
-    let received = (said.code, said.err.as_str());
-    assert_eq!(received, (Some(0), ""), "{}", said.out);
-    said.out
+pub fn good(printed: Printed) -> String {
+    let received = (printed.code, printed.err.as_str());
+    assert_eq!(received, (Some(0), ""), "{}", printed.out);
+    printed.out
 }
 
 /// A text that is JSON.

@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use blocklab_native as native;
 use blocklab_proof::accuracy::{
-    Elsewhere, Errors, Kind, Outcome, Study, Told, elsewhere, page, repeat_all, simulate,
+    Elsewhere, Errors, FigureKind, Kind, Outcome, Study, elsewhere, page, repeat_all, simulate,
 };
 use blocklab_proof::root;
 use blocklab_record::{JobResult, Measurement};
@@ -54,10 +54,11 @@ fn as_near_to_what_was_measured_elsewhere() {
         "{} of {sources:?}",
         all.len()
     );
-    for (title, told) in Told::ALL {
-        let mine = all.iter().filter(|it| it.told() == told && !it.is_fitted());
-        let errors = Errors::of(mine.filter_map(Elsewhere::error_percent)).expect("some");
-        let bar = told.bar().unwrap_or(f64::INFINITY);
+    for (title, kind) in FigureKind::ALL {
+        let mine = all.iter().filter(|it| it.kind() == kind && !it.is_fitted());
+        let errors =
+            Errors::from_relative(mine.filter_map(Elsewhere::error_percent)).expect("some");
+        let bar = kind.bar().unwrap_or(f64::INFINITY);
         assert!(errors.median() <= bar, "{title}: {} %", errors.median());
     }
 }

@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_proof::{Lab, Said, good, json};
+use blocklab_proof::{Lab, Printed, good, json};
 use blocklab_random::Stream;
 use serde_json::Value;
 
@@ -209,7 +209,7 @@ fn shown(lab: &Lab, addresses: &[String]) -> Vec<Value> {
     let mut sheets = Vec::new();
     for batch in addresses.chunks(BATCH) {
         let words = ["catalog", "show", "--json"].into_iter();
-        let said: Said = lab.blocklab(words.chain(batch.iter().map(String::as_str)));
+        let said: Printed = lab.blocklab(words.chain(batch.iter().map(String::as_str)));
         assert!(said.code == Some(0) || !said.err.is_empty(), "{}", said.err);
         let objects = serde_json::Deserializer::from_str(&said.out).into_iter::<Value>();
         sheets.extend(objects.map(|object| object.expect("JSON")));

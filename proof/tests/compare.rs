@@ -124,8 +124,8 @@ fn one_run_is_no_comparison() {
     lab.refused(["compare", &one], &["name two or more"]);
 }
 
-/// The story: a script meant to hold a new run against an old one and gave `latest` twice. There
-/// was no difference, of course, and a driver that had become slow went out. `report` drew such a page.
+/// The story: a script meant to compare a new run with an old one and gave `latest` twice. There was no
+/// difference, of course, and a driver that had become slow went out. `report` drew such a page.
 #[test]
 fn a_run_against_itself_is_refused() {
     let lab = Lab::new();

@@ -86,7 +86,7 @@ fn the_default_of_the_type_instead_of_the_setting() {
     assert_eq!(state(&found, "gp3: volume throughput"), "met");
 }
 
-/// A volume of 6,000 IOPS, held against 8,000 on an instance whose baseline is 6,000 too: the verdict
+/// A volume of 6,000 IOPS, compared with 8,000 on an instance whose baseline is 6,000 too: the verdict
 /// said that the volume's IOPS were missed, and a warning that the instance's burst was used up.
 #[test]
 fn a_setting_below_the_address_is_no_used_up_burst() {

@@ -170,7 +170,7 @@ fn file_systems_live_on_the_block_device_and_nothing_is_left_of_it() {
         let Some(_) = tool(make[0], &[make[1], &device]) else {
             continue;
         };
-        let mount = Mount::of(&device).expect("a file system");
+        let mount = Mount::new(&device).expect("a file system");
         let content: Vec<u8> = (0..300_000u32).flat_map(u32::to_le_bytes).collect();
         for name in ["a", "b"] {
             let mut file = File::create(mount.path().join(name)).expect("a file");
@@ -181,7 +181,7 @@ fn file_systems_live_on_the_block_device_and_nothing_is_left_of_it() {
         tool("fstrim", &[text(mount.path())]).expect("freed");
         drop(mount);
         tool(check[0], &[check[1], &device]).expect("a sound file system");
-        let again = Mount::of(&device).expect("a file system");
+        let again = Mount::new(&device).expect("a file system");
         let kept = fs::read(again.path().join("a")).expect("there");
         assert!(kept == content, "{}: other bytes", make[0]);
         drop(again);

@@ -323,7 +323,7 @@ fn junit(lab: &Lab, name: &str) -> String {
             let said = String::from_utf8_lossy(&checked.stderr);
             assert!(checked.status.success(), "{said}");
         }
-        Err(_) => println!("skipped: no xmllint here to hold JUnit files against their schema"),
+        Err(_) => println!("skipped: no xmllint here to check JUnit files by their schema"),
     }
     std::fs::read_to_string(file).expect("a file")
 }

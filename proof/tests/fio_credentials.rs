@@ -6,14 +6,14 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::Path;
 
-use blocklab_proof::{Lab, Said, good};
+use blocklab_proof::{Lab, Printed, good};
 
 use stand::is_root;
 
 /// Nobody, as most systems number it.
 const NOBODY: u32 = 65_534;
 
-fn read_as(lab: &Lab, user: u32) -> Said {
+fn read_as(lab: &Lab, user: u32) -> Printed {
     let user = format!("--uid={user}");
     let words = ["--name=a", "--filename=f", "--rw=read", "--size=64k"];
     let words = ["fio", "--no-save"].into_iter().chain(words);

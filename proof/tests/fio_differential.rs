@@ -252,7 +252,7 @@ fn lane(lab: &Lab, files: &[PathBuf], next: &AtomicUsize) -> Vec<String> {
             .and_then(|name| name.to_str())
             .expect("a name");
         let text = fs::read_to_string(file).expect("a text");
-        let rules = Rules::of(&text);
+        let rules = Rules::parse(&text);
         if !rules.calls.is_empty() && !strace_is_there() {
             continue;
         }

@@ -3,7 +3,7 @@
 
 mod stand;
 
-use blocklab_proof::{Lab, Said, fio_is_there, good, json};
+use blocklab_proof::{Lab, Printed, fio_is_there, good, json};
 use stand::kernel::Loop;
 use stand::{MIB, tool};
 
@@ -46,7 +46,7 @@ fn a_call_hands_over_what_iodepth_batch_sets() {
 
 /// A job of 1 MiB on `device`, where the disk is also called `by-id/wwn-own` and the environment
 /// gives up `name`. Nobody else sees that name.
-fn job(lab: &Lab, device: &Loop, name: &str, options: &str) -> Said {
+fn job(lab: &Lab, device: &Loop, name: &str, options: &str) -> Printed {
     let device = device.path();
     let run = format!(
         "BLOCKLAB_FIO_DESTROY_DATA={name} blocklab fio --no-save --name=a --filename={device} \
@@ -108,7 +108,7 @@ fn the_environment_gives_up_the_disk_that_it_names_and_reports_that() {
     assert_eq!(json(&as_json.out)["jobs"][0]["write"]["io_bytes"], MIB);
 }
 
-/// Later fio reports sectors, too, and no test held them against what a job moved.
+/// Later fio reports sectors, too, and no test compared them with what a job moved.
 #[test]
 fn disk_util_counts_sectors_where_an_option_of_later_fio_is_given() {
     let Some(device) = Loop::attach(8 * MIB, &[]) else {

@@ -3,11 +3,11 @@
 use std::fs;
 use std::process::Command;
 
-use blocklab_proof::{Lab, Said, fio_is_there};
+use blocklab_proof::{Lab, Printed, fio_is_there};
 
 const REFUSED: &str = "refusing extend of file due to read-only";
 
-fn ours(lab: &Lab, words: &[&str]) -> Said {
+fn ours(lab: &Lab, words: &[&str]) -> Printed {
     lab.blocklab(["fio", "--no-save"].iter().chain(words).copied())
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use blocklab_proof::{Lab, Said, good};
+use blocklab_proof::{Lab, Printed, good};
 use blocklab_store::Store;
 use blocklab_workload::Direction;
 use stand::kernel::Mount;
@@ -42,14 +42,14 @@ fn lab(meanwhile: &str) -> Lab {
 
 const BREAKS: &str = "rm -rf runs; touch runs";
 
-fn said(lab: &Lab, store: &str, line: &str) -> Said {
+fn said(lab: &Lab, store: &str, line: &str) -> Printed {
     let mut command = lab.command();
     command
         .env("BLOCKLAB_STORE", store)
         .env("TMPDIR", lab.path().join("tmp"))
         .args(line.split(' '));
     let output = command.output().expect("it starts");
-    Said {
+    Printed {
         code: output.status.code(),
         out: String::from_utf8(output.stdout).expect("text"),
         err: String::from_utf8(output.stderr).expect("text"),

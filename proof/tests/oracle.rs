@@ -1,4 +1,4 @@
-//! Figures held against witnesses that are not ours: the kernel's counters, fio, another reader
+//! Figures compared with witnesses that are not ours: the kernel's counters, fio, another reader
 //! of histograms, and laws that hold for every load.
 
 mod stand;

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use blocklab_proof::sample::record;
-use blocklab_proof::{Lab, Said, good};
+use blocklab_proof::{Lab, Printed, good};
 use stand::kernel::Loop;
 use stand::{MIB, tool};
 
@@ -40,7 +40,7 @@ const THEIRS: [&str; 4] = [
 ];
 
 /// Runs `line` with this file, and `--force` where that is wanted.
-fn run(lab: &Lab, line: &str, file: &str, force: bool) -> Said {
+fn run(lab: &Lab, line: &str, file: &str, force: bool) -> Printed {
     let line = line.replace("FILE", file);
     let force = force.then_some("--force");
     lab.blocklab(line.split(' ').chain(force))

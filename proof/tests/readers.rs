@@ -1,5 +1,5 @@
 //! Readers for others: the Python file, its notebook, the views for DuckDB. Each is run on a real
-//! run and held against `export`.
+//! run and compared with `export`.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -195,7 +195,7 @@ fn a_target_that_hangs_is_left_behind() {
         return;
     };
     let made = tool("mkfs.ext4", &["-q", device.path()]);
-    let Some(mount) = made.and_then(|_| Mount::of(device.path())) else {
+    let Some(mount) = made.and_then(|_| Mount::new(device.path())) else {
         return;
     };
     let stand = Stand::new();

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
-use blocklab_proof::Said;
+use blocklab_proof::Printed;
 use stand::kernel::{Loop, Mount};
 use stand::running::{PATIENCE, Running};
 use stand::{KIB, MIB, READ, Stand, WRITE, is_root, skip, text, tool};
@@ -278,7 +278,7 @@ fn names_of_devices_are_not_removed() {
 }
 
 /// What each command says of a target that it is to make or write to.
-fn asked(stand: &Stand, path: &str) -> [Said; 5] {
+fn asked(stand: &Stand, path: &str) -> [Printed; 5] {
     stand.lab.write(
         "parm",
         format!(

@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use blocklab_proof::Said;
+use blocklab_proof::Printed;
 use stand::kernel::Loop;
 use stand::running::Running;
 use stand::{KIB, MIB, Stand, short_then_long};
@@ -41,17 +41,17 @@ fn put(disk: &Loop, offset: u64, bytes: &[u8]) {
     device.sync_all().expect("flushed");
 }
 
-fn write(stand: &Stand, disk: &Loop, more: &[&str]) -> Said {
+fn write(stand: &Stand, disk: &Loop, more: &[&str]) -> Printed {
     stand.run(WRITE, &[&["--target", disk.path()], more].concat())
 }
 
 #[track_caller]
-fn is_written(ran: &Said) {
+fn is_written(ran: &Printed) {
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
 }
 
 #[track_caller]
-fn is_refused(ran: &Said) {
+fn is_refused(ran: &Printed) {
     assert_eq!(ran.code, Some(2), "{}", ran.err);
     assert!(ran.err.contains(UNKNOWN), "{}", ran.err);
 }

@@ -1,11 +1,11 @@
 //! What failed operations lead to in parameter files of Vdbench: `data_errors=`. Storage fails
 //! here because its file is cut short behind the program's back.
 
-use blocklab_proof::{Lab, Said};
+use blocklab_proof::{Lab, Printed};
 
 /// Two storage definitions, one workload on each, two runs. The file of the first is cut short
 /// when the first run begins.
-fn run(lab: &Lab, general: &str, lun: &str) -> Said {
+fn run(lab: &Lab, general: &str, lun: &str) -> Printed {
     let cut = "sh cut.sh";
     let script = format!("truncate -s 4096 '{lun}'\n");
     lab.write("cut.sh", script);

@@ -1,15 +1,15 @@
 //! Parameter files of Vdbench, run on files and on models, and the reports that they leave.
 
-use blocklab_proof::{Lab, Said};
+use blocklab_proof::{Lab, Printed};
 
 /// Runs a parameter file called `parm`; reports go to `out`.
-fn vdbench(lab: &Lab, file: &str, more: &[&str]) -> Said {
+fn vdbench(lab: &Lab, file: &str, more: &[&str]) -> Printed {
     lab.write("parm", file);
     let args = ["vdbench", "-f", "parm", "-o", "out"];
     lab.blocklab(args.iter().chain(more).copied())
 }
 
-fn text(ran: &Said) -> String {
+fn text(ran: &Printed) -> String {
     format!("{}{}", ran.out, ran.err)
 }
 

@@ -1,11 +1,11 @@
 //! Data validation of Vdbench's parameter files, with storage that changes behind its back.
 
-use blocklab_proof::{Lab, Said};
+use blocklab_proof::{Lab, Printed};
 use blocklab_record::ErrorKind;
 
 /// Formats 64 blocks, writes each again, and reads them all; `meddle` is a shell command between
 /// the two.
-fn validate(lab: &Lab, meddle: &str, more: &str, args: &[&str]) -> Said {
+fn validate(lab: &Lab, meddle: &str, more: &str, args: &[&str]) -> Printed {
     lab.write("meddle.sh", meddle);
     let lun = lab.path().join("lun");
     let lun = lun.display();
@@ -129,7 +129,7 @@ fn journalled(lab: &Lab, seconds: u32) {
     lab.write("parm", file);
 }
 
-fn again(lab: &Lab, option: &str) -> Said {
+fn again(lab: &Lab, option: &str) -> Printed {
     let destroy = lab.path().join("lun").display().to_string();
     let words = [
         "vdbench",

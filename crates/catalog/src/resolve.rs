@@ -283,7 +283,7 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
                 .and_then(|instance| instance.vcpus)
         });
         let hint = match sizes.as_slice() {
-            [] => did_you_mean(name, types.into_iter(), || {
+            [] => did_you_mean(name, types, || {
                 "`blocklab catalog list` shows them".to_owned()
             }),
             sizes => did_you_mean(name, sizes.iter().copied(), || {

@@ -332,12 +332,12 @@ impl Guard {
             given_up: is_of_job_file || names.any(|name| file_id(Path::new(name)) == Some(id)),
             reasons: causes.into_iter().map(|cause| about(path, cause)).collect(),
         };
-        let permission = decide(path, std::iter::once(group))?;
+        decide(path, std::iter::once(group))?;
         // The hosts of a fleet may share a file, too.
         if !is_of_job_file && !is_ours && self.host.is_none() {
             self.lock(handle)?;
         }
-        Ok(permission)
+        Ok(())
     }
 
     /// Keeps other runs from a regular file, if its file system has locks.

@@ -15,7 +15,7 @@ const LIST: &str = include_str!("../../data/elsewhere.csv");
 
 /// What a figure tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum FigureKind {
     /// Operations a second.
     Rate,
     /// A median.
@@ -45,7 +45,7 @@ pub struct Elsewhere {
     pub remark: String,
 }
 
-impl Told {
+impl FigureKind {
     /// In the order in which they are shown.
     pub const ALL: [(&str, Self); 3] = [
         ("rates", Self::Rate),
@@ -73,13 +73,13 @@ impl Elsewhere {
 
     /// Which kind of figure it is.
     #[must_use]
-    pub fn told(&self) -> Told {
+    pub fn kind(&self) -> FigureKind {
         if self.figure == "iops" {
-            Told::Rate
+            FigureKind::Rate
         } else if self.figure.ends_with("p50_us") {
-            Told::Median
+            FigureKind::Median
         } else {
-            Told::Tail
+            FigureKind::Tail
         }
     }
 
@@ -159,7 +159,7 @@ fn study(load: &str) -> String {
     let words: Vec<&str> = load.split_whitespace().collect();
     let (jobs, depth) = words[2].split_once('x').expect("jobs x depth");
     let after = |word: &str| {
-        let place = words.iter().position(|it| *it == word)?;
+        let place = words.iter().position(|other| *other == word)?;
         words.get(place + 1)
     };
     let (pattern, read) = pattern(words[0]);

@@ -9,12 +9,12 @@ pub struct Errors {
 }
 
 impl Errors {
-    /// `None` where there is none.
+    /// The errors with these relative values; `None` where there is none.
     ///
     /// # Panics
     /// When one is not a number.
     #[must_use]
-    pub fn of(relative: impl Iterator<Item = f64>) -> Option<Self> {
+    pub fn from_relative(relative: impl Iterator<Item = f64>) -> Option<Self> {
         let all: Vec<f64> = relative.collect();
         assert!(all.iter().all(|error| error.is_finite()));
         let mut sorted: Vec<f64> = all.iter().map(|error| error.abs()).collect();
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn quantiles_of_a_few() {
         let check = |errors: &[f64], wanted: [f64; 4]| {
-            let errors = Errors::of(errors.iter().copied()).expect("some");
+            let errors = Errors::from_relative(errors.iter().copied()).expect("some");
             let seen = [errors.median(), errors.p90(), errors.worst(), errors.bias()];
             assert_eq!(seen, wanted);
         };
@@ -73,6 +73,6 @@ mod tests {
             &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, -10.0],
             [5.5, 9.0, 10.0, 3.5],
         );
-        assert!(Errors::of([].into_iter()).is_none());
+        assert!(Errors::from_relative([].into_iter()).is_none());
     }
 }

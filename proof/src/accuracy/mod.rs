@@ -7,7 +7,7 @@ mod page;
 mod published;
 mod repeat;
 
-pub use elsewhere::{Elsewhere, Told, elsewhere};
+pub use elsewhere::{Elsewhere, FigureKind, elsewhere};
 pub use errors::Errors;
 pub use page::page;
 pub use published::{Kind, Study};

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use blocklab_units::{count, signed, stated};
 use blocklab_workload::publication::{Basis, Figure};
 
-use super::elsewhere::{Elsewhere, Told};
+use super::elsewhere::{Elsewhere, FigureKind};
 use super::errors::Errors;
 use super::published::{Kind, Study};
 use super::repeat::{Cell, Outcome};
@@ -48,7 +48,7 @@ impl Outcome<'_> {
     #[must_use]
     pub fn errors(&self, kind: Kind) -> Option<Errors> {
         let cells = self.cells.iter().filter(|cell| cell.kind == kind);
-        Errors::of(cells.filter_map(Cell::counted))
+        Errors::from_relative(cells.filter_map(Cell::counted))
     }
 
     /// Whether a kind is within its bar; `None`: it has no counted figure.
@@ -82,7 +82,7 @@ fn scoreboard(outcomes: &[Outcome<'_>]) -> String {
         }
     }
     let all = outcomes.iter().flat_map(|outcome| &outcome.cells);
-    if let Some(errors) = Errors::of(all.filter_map(Cell::counted)) {
+    if let Some(errors) = Errors::from_relative(all.filter_map(Cell::counted)) {
         let _ = writeln!(table, "| all five | all |{} | |", figures(&errors));
     }
     table
@@ -99,7 +99,7 @@ fn grouped(title: &str, cells: &[&Cell], name: impl Fn(&Cell) -> String) -> Stri
     let mut table = format!("| {title} | {COLUMNS}\n|---|{RULES}\n");
     for wanted in names {
         let mine = cells.iter().filter(|cell| name(cell) == wanted);
-        if let Some(errors) = Errors::of(mine.filter_map(|cell| cell.counted())) {
+        if let Some(errors) = Errors::from_relative(mine.filter_map(|cell| cell.counted())) {
             let _ = writeln!(table, "| {wanted} |{}", figures(&errors));
         }
     }
@@ -122,7 +122,8 @@ fn uncounted(outcomes: &[Outcome<'_>]) -> String {
         let cells = || outcome.cells.iter();
         for (_, basis) in &Basis::ALL[1..] {
             let mine = cells().filter(|cell| cell.compared.basis == *basis);
-            let errors = Errors::of(mine.filter_map(|cell| cell.compared.error_percent()));
+            let errors =
+                Errors::from_relative(mine.filter_map(|cell| cell.compared.error_percent()));
             if let Some(errors) = errors {
                 let (study, why) = (outcome.study.name, basis.name());
                 let _ = writeln!(table, "| {study} | {why} |{}", figures(&errors));
@@ -172,7 +173,7 @@ fn section(outcome: &Outcome<'_>) -> String {
             compared.figure,
             figure(compared.published),
             compared.ours.map_or_else(String::new, figure),
-            error.map_or_else(String::new, |it| format!("{} %", signed(it, 1))),
+            error.map_or_else(String::new, |error| format!("{} %", signed(error, 1))),
             cell.binding,
         );
     }
@@ -181,14 +182,14 @@ fn section(outcome: &Outcome<'_>) -> String {
 
 fn scoreboard_elsewhere(others: &[Elsewhere]) -> String {
     let mut table = format!("| figures | {COLUMNS} bar: median | met |\n|---|{RULES}---|---|\n");
-    for (title, told) in Told::ALL {
+    for (title, kind) in FigureKind::ALL {
         let mine = others
             .iter()
-            .filter(|other| other.told() == told && !other.is_fitted());
-        let Some(errors) = Errors::of(mine.filter_map(Elsewhere::error_percent)) else {
+            .filter(|other| other.kind() == kind && !other.is_fitted());
+        let Some(errors) = Errors::from_relative(mine.filter_map(Elsewhere::error_percent)) else {
             continue;
         };
-        let (bar, met) = match told.bar() {
+        let (bar, met) = match kind.bar() {
             Some(bar) if errors.median() <= bar => (format!("{} %", stated(bar)), "yes"),
             Some(bar) => (format!("{} %", stated(bar)), "**no**"),
             None => (String::new(), ""),
@@ -218,7 +219,7 @@ fn list_elsewhere(others: &[Elsewhere]) -> String {
             row.figure,
             figure(row.published),
             row.ours.map_or_else(|| "no prediction".to_owned(), figure),
-            error.map_or_else(String::new, |it| format!("{} %", signed(it, 1))),
+            error.map_or_else(String::new, |error| format!("{} %", signed(error, 1))),
             row.remark,
         );
     }
@@ -249,9 +250,9 @@ fn systems(study: &Study) -> String {
 /// Whole above 1,000, else four figures.
 fn figure(value: f64) -> String {
     match value.abs() {
-        it if it >= 1000.0 => count(value),
-        it if it >= 100.0 => format!("{value:.1}"),
-        it if it >= 1.0 => format!("{value:.2}"),
+        size if size >= 1000.0 => count(value),
+        size if size >= 100.0 => format!("{value:.1}"),
+        size if size >= 1.0 => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     }
 }

@@ -34,9 +34,9 @@ impl Kind {
     /// In the order in which they are shown.
     pub const ALL: [Self; 3] = [Self::Limit, Self::Latency, Self::Time];
 
-    /// Of a figure, whose rate this binds.
+    /// The kind of a figure. `binding`: what binds its rate.
     #[must_use]
-    pub fn of(figure: Figure, binding: &str) -> Self {
+    pub fn for_figure(figure: Figure, binding: &str) -> Self {
         match figure {
             Figure::Iops
             | Figure::MbPerS
@@ -84,10 +84,10 @@ impl Study {
     /// When one is not understood: they are part of the product.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        NAMES.map(Self::of).into()
+        NAMES.map(Self::builtin).into()
     }
 
-    fn of(name: &'static str) -> Self {
+    fn builtin(name: &'static str) -> Self {
         let text = studies::builtin(name).expect("a built-in study");
         let parsed = native::parse(text, name).expect("a study");
         Self {

@@ -1,4 +1,4 @@
-//! In: a published study. Out: its figures beside those of the model, by the road that a user has.
+//! In: a published study. Out: its figures next to those of the model, found with the calls that a user's command makes.
 
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
@@ -77,7 +77,9 @@ pub fn repeat(study: &Study) -> Outcome<'_> {
     let bought: Vec<Resolved> = study.publication.systems.iter().map(buy).collect();
     let systems = study.publication.systems.iter().zip(&bought);
     let systems = systems.map(|(system, bought)| {
-        let place = study.modelled().position(|it| it.name == system.name);
+        let place = study
+            .modelled()
+            .position(|modelled| modelled.name == system.name);
         SystemOutcome {
             system,
             run: place.map(|place| (&records[place], &assessed[place])),
@@ -89,12 +91,12 @@ pub fn repeat(study: &Study) -> Outcome<'_> {
     let compared = outcome(&study.publication, &systems).compared;
     let cell = |compared: Compared| {
         let mut all = systems.iter();
-        let of = all.find(|it| it.system.name == compared.system);
-        let of = of.expect("a system of the study");
-        let binding = binding(study, of, &compared.case);
+        let own = all.find(|outcome| outcome.system.name == compared.system);
+        let own = own.expect("a system of the study");
+        let binding = binding(study, own, &compared.case);
         Cell {
-            kind: Kind::of(compared.figure, &binding),
-            volume: volume(of.system),
+            kind: Kind::for_figure(compared.figure, &binding),
+            volume: volume(own.system),
             binding,
             compared,
         }
@@ -142,18 +144,20 @@ fn volume(system: &System) -> String {
 }
 
 /// What binds at the end of the measurement of a case, or of a sweep at full speed.
-fn binding(study: &Study, of: &SystemOutcome<'_>, case: &str) -> String {
-    let (Some((record, _)), Some(bought)) = (of.run, of.bought) else {
+fn binding(study: &Study, system: &SystemOutcome<'_>, case: &str) -> String {
+    let (Some((record, _)), Some(bought)) = (system.run, system.bought) else {
         return String::new();
     };
     let mut cases = study.plan.cases.iter();
     let job = &cases
-        .find(|it| it.name == case)
+        .find(|other| other.name == case)
         .expect("a case of every cell")
         .workload
         .jobs[0];
     let mut all = record.measurements.iter();
-    let measurement = all.find(|it| it.case == case).expect("it was measured");
+    let measurement = all
+        .find(|measurement| measurement.case == case)
+        .expect("it was measured");
     let prediction = predict(&bought.spec, load(job, measurement)).expect("a sound device");
     let end = Nanos(measurement.elapsed_ns);
     prediction.at(end).binding.to_string()

@@ -18,94 +18,105 @@ type Event = (&'static str, bool, fn(&mut Record));
 
 /// A rule, whether its finding is no warning, and what makes it speak.
 const EVENTS: [Event; 25] = [
-    ("accounting", false, |it| {
-        job_of(it).accounting.in_flight += 3;
+    ("accounting", false, |record| {
+        job_of(record).accounting.in_flight += 3;
     }),
-    ("failed", false, |it| {
-        it.status = Status::Failed;
-        it.failure = Some("/dev/nvme0n1 vanished".to_owned());
+    ("failed", false, |record| {
+        record.status = Status::Failed;
+        record.failure = Some("/dev/nvme0n1 vanished".to_owned());
     }),
-    ("interrupted", false, |it| {
-        it.status = Status::Interrupted;
-        job_of(it).stopped = Stopped::Interrupted;
+    ("interrupted", false, |record| {
+        record.status = Status::Interrupted;
+        job_of(record).stopped = Stopped::Interrupted;
     }),
-    ("stalled", false, |it| {
-        let job = job_of(it);
+    ("stalled", false, |record| {
+        let job = job_of(record);
         job.stopped = Stopped::Stalled;
         job.accounting.in_flight += 4;
         job.accounting.issued += 4;
     }),
-    ("unanswered", false, |it| {
-        let job = job_of(it);
+    ("unanswered", false, |record| {
+        let job = job_of(record);
         job.accounting.in_flight += 4;
         job.accounting.issued += 4;
         job.accounting.oldest_in_flight_ns = Some(7_000_000_000);
         job.stopped = Stopped::Interrupted;
     }),
-    ("damaged-histogram", false, |it| {
-        let results = job_of(it).directions.values_mut();
+    ("damaged-histogram", false, |record| {
+        let results = job_of(record).directions.values_mut();
         results.for_each(|result| result.service.histogram_hdr = "HISTFAAA nonsense".to_owned());
     }),
-    ("page-cache", false, |it| {
-        (job_of(it).direct, job_of(it).access) = (Some(false), Some(Access::Buffered));
-        moved(it, 4);
+    ("page-cache", false, |record| {
+        (job_of(record).direct, job_of(record).access) = (Some(false), Some(Access::Buffered));
+        moved(record, 4);
     }),
-    ("not-from-device", false, |it| moved(it, 10)),
-    ("buffered-loop", false, |it| {
-        it.targets[0].kind = TargetKind::BlockDevice;
-        it.targets[0].devices[0].loop_direct = Some(false);
+    ("not-from-device", false, |record| moved(record, 10)),
+    ("buffered-loop", false, |record| {
+        record.targets[0].kind = TargetKind::BlockDevice;
+        record.targets[0].devices[0].loop_direct = Some(false);
     }),
-    ("fuse-server", false, |it| {
-        let system = it.targets[0].file_system.as_mut().expect("a file system");
+    ("fuse-server", false, |record| {
+        let system = record.targets[0]
+            .file_system
+            .as_mut()
+            .expect("a file system");
         system.kind = "fuse.sshfs".to_owned();
     }),
-    ("memory-target", false, |it| {
-        let system = it.targets[0].file_system.as_mut().expect("a file system");
+    ("memory-target", false, |record| {
+        let system = record.targets[0]
+            .file_system
+            .as_mut()
+            .expect("a file system");
         system.kind = "tmpfs".to_owned();
-        it.targets[0].devices.clear();
-        of(it).disks.clear();
+        record.targets[0].devices.clear();
+        measurement_of(record).disks.clear();
     }),
-    ("not-direct", false, |it| {
-        (job_of(it).direct, job_of(it).access) = (Some(false), Some(Access::DirectIfPossible));
+    ("not-direct", false, |record| {
+        (job_of(record).direct, job_of(record).access) =
+            (Some(false), Some(Access::DirectIfPossible));
     }),
-    ("stood-still", false, |it| {
-        of(it).stood_still_ns = Some(3_000_000_000);
+    ("stood-still", false, |record| {
+        measurement_of(record).stood_still_ns = Some(3_000_000_000);
     }),
-    ("disk-shared", false, |it| moved(it, 200)),
-    ("cpu-limit", false, |it| {
-        of(it).cpu.busiest_thread_percent = 99
+    ("disk-shared", false, |record| moved(record, 200)),
+    ("cpu-limit", false, |record| {
+        measurement_of(record).cpu.busiest_thread_percent = 99
     }),
-    ("machine-busy", false, |it| {
-        of(it).cpu.machine_busy_percent = 98
+    ("machine-busy", false, |record| {
+        measurement_of(record).cpu.machine_busy_percent = 98
     }),
-    ("uring-workers", false, |it| of(it).uring_workers_max = 4),
-    ("clock", false, |it| {
-        it.overhead = Some(overhead(1.0, -250.0))
+    ("uring-workers", false, |record| {
+        measurement_of(record).uring_workers_max = 4
     }),
-    ("littles-law", false, |it| {
-        let results = job_of(it).directions.values_mut();
+    ("clock", false, |record| {
+        record.overhead = Some(overhead(1.0, -250.0))
+    }),
+    ("littles-law", false, |record| {
+        let results = job_of(record).directions.values_mut();
         results.for_each(|result| result.service.mean_ns *= 1.3);
     }),
-    ("volume-statistics", true, |it| {
-        let us = of(it).elapsed_ns / 1000;
-        of(it).disks[0].exceeded = Some(Exceeded {
+    ("volume-statistics", true, |record| {
+        let us = measurement_of(record).elapsed_ns / 1000;
+        measurement_of(record).disks[0].exceeded = Some(Exceeded {
             volume_iops_us: us * 9 / 10,
             ..Exceeded::default()
         });
     }),
-    ("bound-by", true, |it| served(it, 7_000_000_000, 1000)),
-    ("never-bound", true, |it| served(it, 0, 1000)),
-    ("late-replies", false, |it| {
-        served(it, 7_000_000_000, 900_000);
-        let median = job_of(it).directions[&Direction::Read].service.p50_ns;
-        let load = of(it).observed.as_mut().expect("served");
+    ("bound-by", true, |record| {
+        served(record, 7_000_000_000, 1000)
+    }),
+    ("never-bound", true, |record| served(record, 0, 1000)),
+    ("late-replies", false, |record| {
+        served(record, 7_000_000_000, 900_000);
+        let median = job_of(record).directions[&Direction::Read].service.p50_ns;
+        let load = measurement_of(record).observed.as_mut().expect("served");
         load.lateness.as_mut().expect("known").p50_ns = median / 2;
     }),
-    ("injected-faults", false, |it| {
-        controlled(it, ControlAction::Stall, "fault stall 2s");
+    ("injected-faults", false, |record| {
+        controlled(record, ControlAction::Stall, "fault stall 2s");
     }),
-    ("changed-under-way", true, |it| {
-        controlled(it, ControlAction::Set, "set iops=4000");
+    ("changed-under-way", true, |record| {
+        controlled(record, ControlAction::Set, "set iops=4000");
     }),
 ];
 
@@ -135,24 +146,24 @@ pub(super) fn all() -> Vec<Scenario> {
         all.push(Scenario {
             healthy: false,
             blind: true,
-            besides: Some(|it| it.overhead = Some(overhead(2000.0, 1.0))),
+            besides: Some(|record| record.overhead = Some(overhead(2000.0, 1.0))),
             ..plain(device, job(4, 1), &["overhead", "latency-bound"])
         });
     }
     all
 }
 
-fn of(record: &mut Record) -> &mut Measurement {
+fn measurement_of(record: &mut Record) -> &mut Measurement {
     &mut record.measurements[0]
 }
 
 fn job_of(record: &mut Record) -> &mut blocklab_record::JobResult {
-    &mut of(record).jobs[0]
+    &mut measurement_of(record).jobs[0]
 }
 
 /// The disk moved such a share of the bytes of the load.
 fn moved(record: &mut Record, percent: u64) {
-    let disk = &mut of(record).disks[0];
+    let disk = &mut measurement_of(record).disks[0];
     disk.read_bytes = disk.read_bytes * percent / 100;
 }
 
@@ -185,7 +196,7 @@ fn served(record: &mut Record, waited_ns: u64, late_p99_ns: u64) {
     };
     let mut late = job_of(record).directions[&Direction::Read].service.clone();
     (late.p50_ns, late.p99_ns, late.max_ns) = (500, late_p99_ns, late_p99_ns * 2);
-    of(record).observed = Some(Box::new(ObservedLoad {
+    measurement_of(record).observed = Some(Box::new(ObservedLoad {
         directions: BTreeMap::default(),
         active_ns: 10_000_000_000,
         in_flight_mean: 4.0,
@@ -206,7 +217,7 @@ fn served(record: &mut Record, waited_ns: u64, late_p99_ns: u64) {
 /// A served volume to which something was done on purpose.
 fn controlled(record: &mut Record, action: ControlAction, command: &str) {
     served(record, 7_000_000_000, 1000);
-    let load = of(record).observed.as_mut().expect("served");
+    let load = measurement_of(record).observed.as_mut().expect("served");
     load.events.push(ControlEvent {
         at_ns: 3_000_000_000,
         action,

@@ -21,7 +21,7 @@ pub(super) fn all() -> Vec<Scenario> {
         siblings(),
         lengths(),
         sold(),
-        elsewhere(),
+        another_than_sold(),
         published(),
         kinds(),
         paced(),
@@ -116,9 +116,10 @@ fn sold() -> Vec<Scenario> {
     all
 }
 
-/// What was sold is something else.
-fn elsewhere() -> Vec<Scenario> {
-    let of = |rate: &str, bought: &str, kib: u32, labels: &[&'static str]| {
+/// The device has other figures than what was sold: as another type, size, setting or unit would have;
+/// or, healthy, where the seller promises none.
+fn another_than_sold() -> Vec<Scenario> {
+    let limited = |rate: &str, bought: &str, kib: u32, labels: &[&'static str]| {
         let device = disk(500, SCATTERS[1], &cap(rate, 0), "");
         against(device, bought.to_owned(), job(kib, 64), labels)
     };
@@ -126,11 +127,11 @@ fn elsewhere() -> Vec<Scenario> {
     for (gib, iops) in [(1500, 4500), (2000, 6000), (3000, 9000), (4000, 12_000)] {
         let bought = format!("gp3:{gib}GiB,iops=16000@{HOST}");
         let rate = format!("{iops} IOPS");
-        all.push(of(&rate, &bought, 4, &["other-volume-type"]));
+        all.push(limited(&rate, &bought, 4, &["other-volume-type"]));
     }
     for iops in [4000, 6000, 10_000, 16_000] {
         let bought = format!("gp3:1TiB,iops={iops}@{HOST}");
-        all.push(of("3000 IOPS", &bought, 4, &["setting-not-in-effect"]));
+        all.push(limited("3000 IOPS", &bought, 4, &["setting-not-in-effect"]));
     }
     for (family, mb) in [
         ("m5", 593.75),
@@ -140,18 +141,18 @@ fn elsewhere() -> Vec<Scenario> {
     ] {
         let bought = format!("gp3:1TiB,iops=16000,throughput=1000@{family}.24xlarge");
         let rate = format!("{mb} MB/s");
-        all.push(of(&rate, &bought, 256, &["other-instance-size"]));
+        all.push(limited(&rate, &bought, 256, &["other-instance-size"]));
     }
     for mibps in [125, 250, 500] {
         let bought = format!("gp3:1TiB,iops=16000,throughput={mibps}@{HOST}");
         let rate = format!("{} MiB/s", f64::from(mibps) / 8.0);
-        all.push(of(&rate, &bought, 128, &["unit-slip"]));
+        all.push(limited(&rate, &bought, 128, &["unit-slip"]));
     }
     for gib in [100, 500, 1000] {
         let bought = format!("standard:{gib}GiB");
         all.push(Scenario {
             healthy: true,
-            ..of("90 IOPS", &bought, 4, &["best-effort"])
+            ..limited("90 IOPS", &bought, 4, &["best-effort"])
         });
     }
     for (size, iops) in [("large", 150_000), ("large", 300_000), ("xlarge", 260_000)] {
@@ -168,7 +169,7 @@ fn elsewhere() -> Vec<Scenario> {
 
 /// Latencies within and beyond what was published of a type, and volumes or a size that are missing.
 fn published() -> Vec<Scenario> {
-    let of = |us: u32, rate: &str, bought: &str, depth: u32, labels: &[&'static str]| {
+    let answering = |us: u32, rate: &str, bought: &str, depth: u32, labels: &[&'static str]| {
         let device = disk(us, SCATTERS[1], &cap(rate, 0), "");
         Scenario {
             healthy: labels == ["latency-bound"],
@@ -187,13 +188,13 @@ fn published() -> Vec<Scenario> {
         for us in latencies {
             // Four in flight at the quickest of these stay below the limit.
             for depth in [3, 4] {
-                all.push(of(us, &rate, bought, depth, &["latency-bound"]));
+                all.push(answering(us, &rate, bought, depth, &["latency-bound"]));
             }
         }
         for us in [8, 40] {
             let far = us / if bought.starts_with("local") { 5 } else { 1 };
             let label = "quicker-than-published";
-            all.push(of(
+            all.push(answering(
                 far.max(2),
                 "900000 IOPS",
                 bought,
@@ -203,7 +204,7 @@ fn published() -> Vec<Scenario> {
         }
         for us in [2500, 4000] {
             let label = "slower-than-published";
-            all.push(of(
+            all.push(answering(
                 us,
                 &format!("{iops} IOPS"),
                 bought,
@@ -218,25 +219,25 @@ fn published() -> Vec<Scenario> {
         let healthy = [300, 600, 1200, 2400].map(|us| (us, &["latency-bound"][..]));
         let slow = [3600, 7200].map(|us| (us, &["slower-than-model", "latency-bound"][..]));
         for (us, labels) in healthy.into_iter().chain(slow) {
-            all.push(of(us, "900000 IOPS", &bought, 1, labels));
+            all.push(answering(us, "900000 IOPS", &bought, 1, labels));
         }
     }
     for fewer in [1_u32, 2, 3] {
         let rate = format!("{} IOPS", fewer * 3000);
         let bought = "4xgp3:1TiB@r5b.24xlarge";
-        all.push(of(500, &rate, bought, 256, &["missing-members"]));
+        all.push(answering(500, &rate, bought, 256, &["missing-members"]));
     }
     for (gib, of_gib) in [(1500, 4000), (1500, 3000), (2000, 5000)] {
         let bought = format!("gp2:{of_gib}GiB");
         let rate = format!("{} IOPS", gib * 3);
-        all.push(of(500, &rate, &bought, 64, &["other-volume-size"]));
+        all.push(answering(500, &rate, &bought, 64, &["other-volume-size"]));
     }
     all
 }
 
 /// Kinds of volume, by what they do to the figures.
 fn kinds() -> Vec<Scenario> {
-    let of = |rate: &str, bought: &str, job: String, labels: &[&'static str]| {
+    let healthy = |rate: &str, bought: &str, job: String, labels: &[&'static str]| {
         let device = disk(500, SCATTERS[1], &cap(rate, 0), "");
         Scenario {
             healthy: true,
@@ -251,7 +252,7 @@ fn kinds() -> Vec<Scenario> {
             "more-than-the-limit-takes",
         ];
         let bought = format!("gp2:{gib}GiB@{HOST}");
-        all.push(of("3000 IOPS", &bought, job(4, 64), &labels));
+        all.push(healthy("3000 IOPS", &bought, job(4, 64), &labels));
     }
     for (gib, iops, kind) in [
         (1024, 268, "st1"),
@@ -266,7 +267,12 @@ fn kinds() -> Vec<Scenario> {
             "more-than-the-limit-takes",
         ];
         let bought = format!("{kind}:{gib}GiB@{HOST}");
-        all.push(of(&format!("{iops} IOPS"), &bought, job(16, 64), &labels));
+        all.push(healthy(
+            &format!("{iops} IOPS"),
+            &bought,
+            job(16, 64),
+            &labels,
+        ));
     }
     for (volumes, size, iops) in [
         (4, "m5.8xlarge", 30_000),
@@ -279,14 +285,19 @@ fn kinds() -> Vec<Scenario> {
             "more-than-the-limit-takes",
         ];
         let bought = format!("{volumes}xgp3:1TiB,iops=16000@{size}");
-        all.push(of(&format!("{iops} IOPS"), &bought, job(4, 256), &labels));
+        all.push(healthy(
+            &format!("{iops} IOPS"),
+            &bought,
+            job(4, 256),
+            &labels,
+        ));
     }
     for (size, iops) in [("large", 9375), ("xlarge", 18_750), ("2xlarge", 37_500)] {
         let bought = format!("local@i3.{size}");
         let writes = job(4, 64) + "mix = \"write\"\n";
         all.push(Scenario {
             healthy: false,
-            ..of(
+            ..healthy(
                 &format!("{iops} IOPS"),
                 &bought,
                 writes,
@@ -302,7 +313,12 @@ fn kinds() -> Vec<Scenario> {
         ];
         let bought = format!("local,as-of=2021-01-01@r5d.{size}");
         let half = job(4, 256) + "read_percent = 50\n";
-        all.push(of(&format!("{} IOPS", writes * 2), &bought, half, &labels));
+        all.push(healthy(
+            &format!("{} IOPS", writes * 2),
+            &bought,
+            half,
+            &labels,
+        ));
     }
     all
 }

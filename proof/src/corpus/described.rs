@@ -1,4 +1,4 @@
-//! Disks of nobody, described by hand: other latencies and other scatter than the catalog's, and
+//! Disks of no vendor, described by hand: other latencies and other scatter than the catalog's, and
 //! faults.
 
 use super::Scenario;
@@ -47,7 +47,7 @@ pub(super) fn all() -> Vec<Scenario> {
 fn bound_by_latency(scenario: &mut Scenario) {
     let is_limited = ["[[volume.cap]]", "[[volume.credit]]"]
         .iter()
-        .any(|it| scenario.device.contains(it));
+        .any(|limiter| scenario.device.contains(limiter));
     let is_free = !is_limited && !scenario.blind && !scenario.job.contains("rate_iops");
     if is_free && !scenario.labels.contains(&"latency-bound") {
         scenario.labels.push("latency-bound");
@@ -236,7 +236,7 @@ fn rates() -> Vec<Scenario> {
 
 /// Passes of 15 s, one after the other.
 fn passes() -> Vec<Scenario> {
-    let of = |passes: u32, faults: &str, label: &'static str| {
+    let repeated = |passes: u32, faults: &str, label: &'static str| {
         let times = "engine = \"io_uring\"\nramp = \"3s\"\nruntime = \"12s\"\ndepth = 16";
         let job = format!("passes = {passes}\n[[case]]\nname = \"case\"\n{times}\n");
         Scenario {
@@ -250,19 +250,21 @@ fn passes() -> Vec<Scenario> {
     };
     let mut all = Vec::new();
     for (number, added) in [(2, 300), (3, 600), (4, 1200)] {
-        all.push(of(5, &pass(number, added), "outlier-pass"));
+        all.push(repeated(5, &pass(number, added), "outlier-pass"));
     }
     for added in [60, 100, 150] {
-        let faults: String = (2..=6).map(|it| pass(it, (it - 1) * added)).collect();
-        all.push(of(6, &faults, "drift-over-passes"));
+        let faults: String = (2..=6)
+            .map(|number| pass(number, (number - 1) * added))
+            .collect();
+        all.push(repeated(6, &faults, "drift-over-passes"));
     }
     for added in [300, 600, 1500] {
-        all.push(of(2, &pass(2, added), "scatter"));
+        all.push(repeated(2, &pass(2, added), "scatter"));
     }
     all
 }
 
-/// Limits of nobody, which the record carries.
+/// Limits of no vendor, which the record carries.
 fn limited() -> Vec<Scenario> {
     let mut all = Vec::new();
     for base in [100, 600] {

@@ -40,7 +40,10 @@ fn beside(pass: &mut Measurement) {
         let of_job = |job: &blocklab_record::JobResult| {
             let census = &job.accounting;
             let measured = census.completed - census.completed_in_ramp;
-            let bytes = job.directions.get(&direction).map_or(0, |it| it.bytes);
+            let bytes = job
+                .directions
+                .get(&direction)
+                .map_or(0, |result| result.bytes);
             (bytes as f64 * census.completed as f64 / measured.max(1) as f64) as u64
         };
         pass.jobs.iter().map(of_job).sum()

@@ -55,7 +55,7 @@ pub struct Scenario {
     pub healthy: bool,
     /// Whether the record is shown as one of a real disk: without limits, on a machine.
     pub blind: bool,
-    /// What happened to the run besides, which no model does.
+    /// What else happened to the run, which no model does.
     pub besides: Option<fn(&mut Record)>,
     /// The record of a real device, which is not run again.
     pub recorded: Option<&'static str>,
@@ -74,7 +74,7 @@ impl Scenario {
 
     /// Its device in a line.
     fn name(&self) -> String {
-        let lines = self.device.lines().filter(|it| !it.is_empty());
+        let lines = self.device.lines().filter(|line| !line.is_empty());
         lines.collect::<Vec<_>>().join("; ")
     }
 }
@@ -109,7 +109,9 @@ pub fn judge(scenarios: &[Scenario]) -> Vec<Verdict> {
             .map(|part| scope.spawn(|| part.iter().map(verdict).collect::<Vec<_>>()))
             .collect();
         let ended = started.into_iter();
-        ended.flat_map(|it| it.join().expect("judged")).collect()
+        ended
+            .flat_map(|thread| thread.join().expect("judged"))
+            .collect()
     })
 }
 
@@ -279,7 +281,7 @@ pub fn page(verdicts: &[Verdict]) -> String {
         let scenario = &verdict.scenario;
         let _ = writeln!(
             page,
-            "- `{}` held against `{}`, `{}`: labelled {:?}, found {:?}",
+            "- `{}` compared with `{}`, `{}`: labelled {:?}, found {:?}",
             scenario.name(),
             scenario.expected.as_deref().unwrap_or("nothing"),
             scenario.job.replace('\n', "; "),

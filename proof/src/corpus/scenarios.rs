@@ -41,7 +41,7 @@ fn gp3(iops: u32) -> String {
     format!("gp3:1TiB,iops={iops},throughput=700@{HOST}")
 }
 
-/// All of them.
+/// All scenarios with a known device that is compared with what was sold.
 pub(super) fn sold() -> Vec<Scenario> {
     let families = [
         healthy_at_limits(),

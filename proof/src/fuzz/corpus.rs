@@ -43,7 +43,7 @@ const WORDS: [&str; 3] = [
     "fail-on = [\"slower\"]\n[[gate]]\ncase = \"rand*\"\ndirection = \"read\"\nfail-on = [\"p99>1ms\"]\n",
 ];
 
-/// Of a target, by its name.
+/// The inputs from which the fuzzing of a target begins, by the name of the target.
 ///
 /// # Panics
 /// When a file of the repository cannot be read, or there is no such target.
@@ -162,7 +162,7 @@ fn vscsi() -> Vec<u8> {
     (0..10).flat_map(record).collect()
 }
 
-/// Parameter files behind their arguments.
+/// The arguments of Vdbench, a line, and after them the parameter file.
 fn scripts() -> Vec<Vec<u8>> {
     let cases = text("crates/vdbench/src/corpus.txt");
     let case = |case: &str| {

@@ -117,7 +117,9 @@ fn replace_number(input: &mut Vec<u8>, chance: &mut Stream) {
         return;
     }
     let begin = *draw(&numbers, chance);
-    let digits = input[begin..].iter().take_while(|it| it.is_ascii_digit());
+    let digits = input[begin..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit());
     let end = begin + digits.count();
     let token = *draw(&TOKENS[..13], chance);
     input.splice(begin..end, token.iter().copied());

@@ -154,7 +154,7 @@ pub struct Rules {
 
 impl Rules {
     /// What the first lines of a job file say.
-    pub fn of(text: &str) -> Self {
+    pub fn parse(text: &str) -> Self {
         let mut rules = Self::default();
         for line in text.lines().map_while(|line| line.strip_prefix("; ")) {
             match line.split_once(": ").unwrap_or((line, "")) {

@@ -70,7 +70,7 @@ pub struct Mount {
 
 impl Mount {
     /// Mounts `device`.
-    pub fn of(device: &str) -> Option<Self> {
+    pub fn new(device: &str) -> Option<Self> {
         Self::with(&[device])
     }
 

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use blocklab_proof::{Lab, Said};
+use blocklab_proof::{Lab, Printed};
 use blocklab_record::{JobResult, Record};
 use tempfile::TempDir;
 
@@ -121,7 +121,7 @@ impl Stand {
     }
 
     /// Runs a study to its end, without progress.
-    pub fn run(&self, study: &str, args: &[&str]) -> Said {
+    pub fn run(&self, study: &str, args: &[&str]) -> Printed {
         let always = ["run", self.study(study), "--quiet"];
         self.lab.blocklab([&always, args].concat())
     }
