@@ -199,7 +199,7 @@ fn waits_for_programs(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
     let covers = Covers::Reads;
     let is_medium = limit.limit.name.kind == LimitKind::PhysicalMaximum { covers };
     let busiest = limit.busiest.map(|busiest| busiest / limit.limit.value);
-    let waiting = limit.waited * case.mean_in_flight();
+    let waiting = limit.waited_share * case.mean_in_flight();
     let most = PLAUSIBLE * busiest.unwrap_or(limit.share()) * case.slots() as f64;
     is_medium && case.does(Direction::Write) && waiting > most
 }
@@ -207,8 +207,8 @@ fn waits_for_programs(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
 /// The finding that reads wait for flash under programs, of equal limits of what it reads.
 fn programs(record: &Record, alike: &[UsedLimit<'_>]) -> Hit {
     let limit = &alike[0];
-    let LimitWords { value, how, name } = LimitWords::new(limit);
-    let (waited, used) = (limit.waited * 100.0, limit.share() * 100.0);
+    let [value, how, name] = limit_words(limit);
+    let (waited, used) = (limit.waited_share * 100.0, limit.share() * 100.0);
     let whose = fixed(whose_of(record, alike));
     info(
         "flash that programs what is written is the limit: reads wait for it for {} of the time in the \
@@ -232,7 +232,7 @@ fn waits_overlap(case: &CaseView<'_>, is_cut: bool) -> bool {
 fn chooses_depth(cases: &Cases<'_>, case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
     use LimitKind::{PhysicalMaximum, QueueDepth};
     let is_known = !matches!(limit.limit.name.kind, PhysicalMaximum { .. } | QueueDepth);
-    let waits_only_here = served_share(case) + limit.waited >= CLOSE;
+    let waits_only_here = served_share(case) + limit.waited_share >= CLOSE;
     is_known && waits_only_here && !case.is_open() && !cases.holds_operations_back(case)
 }
 
@@ -516,7 +516,7 @@ pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
             .clone()
             .filter_map(|limit| Some((limit, ran_empty(case, limit)?)));
         // Of several, the one that held the case back is the one for which it waited longest.
-        let longest = emptied.max_by(|(a, _), (b, _)| a.waited.total_cmp(&b.waited));
+        let longest = emptied.max_by(|(a, _), (b, _)| a.waited_share.total_cmp(&b.waited_share));
         if let Some((limit, (pass, at))) = longest {
             return Some(used_up_in(case, limit, pass, at));
         }
