@@ -104,7 +104,7 @@ fn an_instance_is_shown_by_itself() {
             .any(|note| note.contains("EBS limits"))
     );
     let early = notes_of("g6.24xlarge,as-of=2021-03-01", "assumed");
-    let since = |text: &String| text.starts_with("g6.24xlarge: EBS IOPS 120000 IOPS");
+    let since = |text: &String| text.starts_with("g6.24xlarge: EBS IOPS 120,000 IOPS");
     assert!(early.iter().any(since), "{early:?}");
     for (address, words) in [
         (

@@ -245,7 +245,7 @@ mod tests {
             .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
             .collect();
         let refused = show_history(&store, &query).expect_err("an empty store");
-        assert!(refused.starts_with("no run in"), "{refused}");
+        assert!(refused.starts_with("there are no runs in"), "{refused}");
     }
 
     #[test]
