@@ -129,8 +129,9 @@ const TIPS: [Tip; 18] = [
 ];
 
 /// What works where `--nbd` is missing, which another argument requires.
-const WITHOUT_NBD: &str = "--tls-certificates encrypts the connections of NBD, and a file or a block device of this machine \
-     has none: add --nbd HOST:PORT, or leave --tls-certificates out";
+const WITHOUT_NBD: &str = "--tls-certificates encrypts the connections of NBD, and a file or a block \
+                           device of this machine has none: add --nbd HOST:PORT, or leave \
+                           --tls-certificates out";
 
 /// An argument that clap names in an error.
 struct Named {

@@ -202,12 +202,18 @@ mod tests {
     /// Sums of such figures overflowed, and the command panicked.
     #[test]
     fn figures_that_cannot_be_are_refused() {
-        let mut value: Value = serde_json::from_str(RECORD).expect("a golden record");
-        value["measurements"][0]["elapsed_ns"] = u64::MAX.into();
-        let damaged = value.to_string();
-        for text in [line(&damaged), damaged] {
-            let error = read(&text).expect_err("a damaged record");
-            assert!(error.contains("18446744073709551615 cannot be"), "{error}");
+        for place in [
+            "/measurements/0/elapsed_ns",
+            "/measurements/0/jobs/0/directions/read/ios",
+            "/measurements/0/series/1/write/bytes",
+        ] {
+            let mut value: Value = serde_json::from_str(RECORD).expect("a golden record");
+            *value.pointer_mut(place).expect("a figure") = u64::MAX.into();
+            let damaged = value.to_string();
+            for text in [line(&damaged), damaged] {
+                let error = read(&text).expect_err(place);
+                assert!(error.contains("18446744073709551615 cannot be"), "{error}");
+            }
         }
     }
 
