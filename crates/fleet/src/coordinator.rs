@@ -148,7 +148,8 @@ impl Coordinator {
         }
     }
 
-    /// This process did not run for `ns`. It could take no message meanwhile, so no host counts as silent for it.
+    /// This process did not run for `ns`. It could take no message meanwhile, so that time is no silence of
+    /// the hosts.
     pub fn stood_still(&mut self, ns: i64) {
         for host in &mut self.hosts {
             host.last_message_ns += ns;

@@ -86,7 +86,7 @@ impl Launching<'_> {
                 Ok(None) => {}
                 Err(Gone) => break,
             }
-            // While Ctrl-Z stops this process, it reads no message, in no thread.
+            // While Ctrl-Z stops this process, none of its threads reads a message.
             let pause = looked_at.elapsed();
             looked_at = Instant::now();
             if pause > STANDSTILL {

@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::sample::digest_of;
 
 /// What runs have left on devices: a small file for each device, with the digest of its samples.
-/// A device whose samples have the same digest has not been written to since.
+/// A device whose samples have the same digest counts as not written to since.
 #[derive(Debug, Clone)]
 pub struct Memory {
     folder: PathBuf,

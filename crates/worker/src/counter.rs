@@ -25,4 +25,15 @@ impl Counter {
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
+
+    /// Adds to a number whose bits it holds.
+    #[inline]
+    pub(crate) fn add_f64(&self, by: f64) {
+        self.set((self.get_f64() + by).to_bits());
+    }
+
+    #[inline]
+    pub(crate) fn get_f64(&self) -> f64 {
+        f64::from_bits(self.get())
+    }
 }

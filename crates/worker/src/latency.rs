@@ -9,8 +9,9 @@ use crate::counter::Counter;
 /// The distribution of a latency, with exact mean and variance.
 #[derive(Debug, Default)]
 pub struct LatencyHistogram {
+    /// Of numbers with a fraction, as are the squares: nanoseconds outgrow 64 bits within minutes where
+    /// millions of operations wait, and their squares within seconds.
     sum: Counter,
-    /// The bits of an f64: squares of nanoseconds outgrow 64 bits within seconds.
     sum_squares: Counter,
     min: Counter,
     max: Counter,
@@ -42,17 +43,16 @@ impl LatencyHistogram {
 
     /// All recorded values added up, in nanoseconds.
     pub fn sum(&self) -> f64 {
-        self.sum.get() as f64
+        self.sum.get_f64()
     }
 
     /// Adds a latency. Only the worker's own thread writes, so no update is lost.
     #[inline]
     pub(crate) fn record(&self, nanos: u64) {
-        self.sum.add(nanos);
         // Latencies are far below 2^63 ns; the signed conversion is one instruction.
         let value = nanos as i64 as f64;
-        self.sum_squares
-            .set((f64::from_bits(self.sum_squares.get()) + value * value).to_bits());
+        self.sum.add_f64(value);
+        self.sum_squares.add_f64(value * value);
         if nanos < self.min.get() {
             self.min.set(nanos);
         }
@@ -69,12 +69,11 @@ impl LatencyHistogram {
         let last = count - 1;
         let (n, m) = (count as f64, last as f64);
         // Closed forms of the sums over k = 0 … m of (shortest + k·gap) and of its square.
-        self.sum.add((n * shortest + gap * n * m / 2.0) as u64);
+        self.sum.add_f64(n * shortest + gap * n * m / 2.0);
         let squares = n * shortest * shortest
             + shortest * gap * n * m
             + gap * gap * m * n * (2.0 * m + 1.0) / 6.0;
-        self.sum_squares
-            .set((f64::from_bits(self.sum_squares.get()) + squares).to_bits());
+        self.sum_squares.add_f64(squares);
         let (least, most) = (step_at(shortest, gap, 0), step_at(shortest, gap, last));
         self.min.set(self.min.get().min(least));
         self.max.set(self.max.get().max(most));
@@ -104,8 +103,8 @@ pub fn latency_sum<'a>(histograms: impl Iterator<Item = &'a LatencyHistogram>) -
     let mut total = LatencySum::default();
     // In a job of one direction, the histograms of the others are empty in every interval.
     for histogram in histograms.filter(|histogram| !histogram.is_empty()) {
-        total.sum += histogram.sum.get() as f64;
-        total.sum_squares += f64::from_bits(histogram.sum_squares.get());
+        total.sum += histogram.sum();
+        total.sum_squares += histogram.sum_squares.get_f64();
         total.min = total.min.min(histogram.min.get());
         total.max = total.max.max(histogram.max.get());
         let counts = Histogram::from_counts(histogram.counts.iter().map(Counter::get));

@@ -38,8 +38,8 @@ impl Workload {
     ///
     /// From one seed, all hosts would issue the same offsets at the same moments. What they share would
     /// answer all but the first from a cache, and random arrivals would come in batches of one a host.
-    /// What is verified must hold the same content on all hosts, as they may share it. It has 32 bits, as
-    /// that of [`Self::seed_of`].
+    /// What is verified must hold the same content on all hosts, as they may share it. The seed has 32
+    /// bits, as that of [`Self::seed_of`].
     pub fn seed_on_host(&self, host: u64) -> u64 {
         match host {
             0 => self.seed,
