@@ -75,9 +75,11 @@ impl UsedLimit<'_> {
         (share >= 1.0 - NEAR && self.share() < UNEVEN).then_some(share)
     }
 
-    /// Whether more load would meet it: a baseline holds when its credits are spent.
-    pub(crate) const fn lasts(&self) -> bool {
-        !matches!(self.level, Level::Baseline) || !self.emptied.is_empty()
+    /// Whether more load would meet it: a baseline holds when its credits are spent. A load above it
+    /// had credits for most of the time.
+    pub(crate) fn lasts(&self) -> bool {
+        let is_spent = !self.emptied.is_empty() && self.share() <= 1.0 + NEAR;
+        self.level != Level::Baseline || is_spent
     }
 
     pub(crate) fn is_queue(&self) -> bool {

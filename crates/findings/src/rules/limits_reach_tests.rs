@@ -323,21 +323,23 @@ fn of_two_empty_buckets_the_one_that_held_longer_is_named() {
 }
 
 /// The story: a volume whose credits were spent before the run was told that 17 in flight would reach its
-/// burst, or the next limit beyond. The baseline held from 5 in flight on.
+/// burst, or the next limit beyond. The baseline held from 5 in flight on. And of a load whose credits lasted
+/// nearly to its end: "that is 533 % of 300 IOPS, so more in flight gives no more".
 #[test]
 fn the_baseline_is_the_next_limit_where_credits_are_spent() {
-    let next = |emptied: &[u64]| {
+    let next = |iops: f64, emptied: &[u64]| {
         let credits = credits("gp2", Some(1), [300.0, 3000.0, 5.4e6], LimitUnit::Iops);
         let shares = credits.into_iter().zip([0.001, 0.0, 0.0]).collect();
-        let mut record = simulated(&[shares], &[reads("a", 150.0, 4, 2)]);
+        let mut record = simulated(&[shares], &[reads("a", iops, 4, 2)]);
         for pass in &mut record.measurements {
             let model = pass.model.as_mut().expect("simulated");
             model.limits[0].emptied_at_ns = emptied.to_vec();
         }
         statement(&record, "latency-bound")
     };
-    assert!(next(&[0]).contains("about 4 in flight would reach 300 IOPS"));
-    assert!(next(&[]).contains("about 40 in flight would reach 3,000 IOPS"));
+    assert!(next(150.0, &[0]).contains("about 4 in flight would reach 300 IOPS"));
+    assert!(next(150.0, &[]).contains("about 40 in flight would reach 3,000 IOPS"));
+    assert!(next(1600.0, &[29_900_000_000]).contains("about 4 in flight would reach 3,000 IOPS"));
 }
 
 /// The story: reads among writes to a local disk waited for flash under programs: "825,000 IOPS is the limit for
