@@ -33,7 +33,7 @@ pub fn all_different(names: &[String], records: &[&Record]) -> Result<()> {
         if records[..place].iter().any(|other| other.id == record.id) {
             bail!(
                 "{} name the same run {} more than once; comparing a run with itself shows nothing",
-                names.join(" "),
+                names.join(" and "),
                 record.id
             );
         }
