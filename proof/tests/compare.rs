@@ -132,7 +132,8 @@ fn a_run_against_itself_is_refused() {
     let one = run(&lab, STUDY, "gp3:1TiB", &[]);
     for second in ["latest", &one] {
         for command in ["compare", "report"] {
-            lab.refused([command, "latest", second], &[&one, "more than once"]);
+            let names = format!("latest and {second} name the same run {one} more than once");
+            lab.refused([command, "latest", second], &[&names]);
         }
     }
 }

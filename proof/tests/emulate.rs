@@ -239,6 +239,12 @@ fn a_backing_file_is_nobody_elses() {
         ["emulate"].into_iter().chain(twice.split(' ')),
         &["write 2xgp3:1GiB"],
     );
+    // The story: of a device file, `2x./disk.toml` was suggested, which is another file.
+    let files = "./disk.toml ./disk.toml --nbd unix:s --no-save";
+    lab.refused(
+        ["emulate"].into_iter().chain(files.split(' ')),
+        &["such as --on m5.large\n"],
+    );
 
     let arguments = "null --size 1MiB --backing file --nbd unix:s --no-save";
     let server = Server::start(&lab, arguments);

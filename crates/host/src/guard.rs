@@ -334,7 +334,8 @@ impl Guard {
         };
         decide(path, std::iter::once(group))?;
         // The hosts of a fleet may share a file, too.
-        if !is_of_job_file && !is_ours && self.host.is_none() {
+        let may_be_shared = is_of_job_file || self.host.is_some();
+        if !may_be_shared && !is_ours && !mount.is_some_and(|mount| locks_bind_all(&mount.kind)) {
             self.lock(handle)?;
         }
         Ok(())
@@ -430,6 +431,11 @@ fn reserved(machine: &Machine, directory: &Handle) -> Option<String> {
     let mounted_below_dev = mount.point != Path::new("/dev") && mount.point.starts_with("/dev");
     let in_dev = directory.resolved().starts_with("/dev") && !mounted_below_dev;
     (in_dev || is_kernel_file_system(&mount.kind)).then(|| mount.kind.clone())
+}
+
+/// A share of SMB: the lock of a file there keeps out all other descriptors of it, also our own that write.
+fn locks_bind_all(kind: &str) -> bool {
+    ["cifs", "smb3"].contains(&kind)
 }
 
 fn is_kernel_file_system(kind: &str) -> bool {

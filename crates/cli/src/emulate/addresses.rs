@@ -16,8 +16,10 @@ pub(super) fn resolved(args: &EmulateArgs) -> Result<(Resolved, Vec<Address>)> {
         && args.on.is_none()
     {
         let striped = format!("{}x{first}", args.addresses.len());
-        let or = if others.iter().all(|other| other == first) && striped.parse::<Address>().is_ok()
-        {
+        // A device file has no number of volumes before its path.
+        let is_sold =
+            matches!(striped.parse(), Ok(Address::Sold(offer)) if offer.instance.is_none());
+        let or = if is_sold && others.iter().all(|other| other == first) {
             format!(", or write {striped} for volumes without one")
         } else {
             String::new()
