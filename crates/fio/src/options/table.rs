@@ -277,7 +277,7 @@ options! {
         "verify", Text, "0", Mostly, "Check what was written.", "of `sha256` and `sha512` only the headers are checked in blocks of fio 3.33, which leaves no digest of the data", verify: Option<String>;
         "do_verify", Bool, "1", Exact, "Whether to read it back.", "", do_verify: bool;
         "verify_only", Flag, "-", Mostly, "Only read it back.", "the writes that it stands for are counted without latencies", verify_only: bool;
-        "verify_interval", Int(80, MAX), "-", Exact, "Bytes under one header.", "", verify_interval: u64;
+        "verify_interval", Int(80, MAX), "-", Mostly, "Bytes under one header.", "of a `bssplit` whose sizes are no multiples of the smallest, fio has smaller pieces: data of one tool is not verified by the other", verify_interval: u64;
         "verify_offset", Int(40, MAX), "-", Mostly, "Where the header lies.", "what stands at the beginning of a block may be the header of an earlier write", verify_offset: u64;
         "verify_pattern", Text, "-", Exact, "What is written and expected.", "", verify_pattern: Option<String>;
         later "verify_pattern_interval", Size, "0", Documented, "The pattern begins anew after this many bytes, and `%o` is the offset of that place.", "fio 3.33 does not know it, so no case compares it", verify_pattern_interval: u64;
