@@ -215,8 +215,8 @@ mod tests {
         );
         // The story: "buckets full, 60.0 / s: carried".
         assert_eq!(
-            style.wrap("with its buckets full, 60.0 s: carried", 0),
-            ["with its buckets full,", "60.0 s: carried"]
+            style.wrap("with those buckets full, 60.0 s: carried", 0),
+            ["with those buckets full,", "60.0 s: carried"]
         );
         for (line, cut) in [
             ("one two three four, five six", "one two three four …"),
