@@ -88,7 +88,9 @@ fn traced(command: &Command, calls: &str, trace: &Path) -> Command {
 /// `fcntl`, what is told of a file's data; of rank and processors, the numbers.
 fn calls(trace: &str) -> BTreeSet<String> {
     let call = |line: &str| {
-        let (call, _) = line.split_once(" = ")?;
+        // A call during which another thread makes one is printed in two parts: its flags are in the first.
+        let ends = [" = ", " <unfinished"];
+        let (call, _) = ends.into_iter().find_map(|end| line.split_once(end))?;
         let (name, arguments) = call.split_once('(')?;
         let name = name.split_whitespace().last()?;
         let is_flag = |word: &&str| word.len() > 3 && !word.contains(char::is_lowercase);
