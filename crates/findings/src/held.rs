@@ -177,8 +177,9 @@ pub(crate) fn waits(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     used.iter().any(|limit| limit.waited_share >= HELD)
 }
 
-/// For each target, the limit for which its operations waited longest, and any other rate for which they
-/// waited for a good part of their time: it held back the other direction, or held at another time.
+/// For each target, of the limits that hold it back the one for which its operations waited longest, and any
+/// other rate for which they waited for a good part of their time: it held back the other direction, or held
+/// at another time.
 fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
     let targets: BTreeSet<u32> = used
         .iter()
@@ -190,13 +191,9 @@ fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
         let longest = used
             .iter()
             .enumerate()
-            .filter(|(_, limit)| limit.targets.contains(&target))
+            .filter(|(_, limit)| limit.holds() && limit.targets.contains(&target))
             .max_by(|(_, a), (_, b)| a.waited_share.total_cmp(&b.waited_share));
-        places.extend(
-            longest
-                .filter(|(_, limit)| limit.holds())
-                .map(|(place, _)| place),
-        );
+        places.extend(longest.map(|(place, _)| place));
         let others = used.iter().enumerate().filter(|(_, limit)| {
             let is_rate = matches!(limit.limit.name.kind, LimitKind::Rate { .. });
             is_rate && limit.waited_share >= HELD && limit.targets.contains(&target)

@@ -392,6 +392,21 @@ fn volumes_of_a_fleet_are_named_with_their_hosts() {
     );
 }
 
+/// The story: a mixed load on striped disks met the maximum of its reads and waited a little longer for another
+/// limit that it did not meet: "977 IOPS were requested and 327 delivered: held back by ;".
+#[test]
+fn a_limit_at_its_rate_is_named_where_another_was_waited_for_longer() {
+    let mut record = simulated(&[gp3(0.05, 0.2)], &[reads("a", 6000.0, 4, 32)]);
+    let jobs = record
+        .measurements
+        .iter_mut()
+        .flat_map(|pass| &mut pass.jobs);
+    jobs.for_each(|job| job.requested_iops = Some(20_000.0));
+    let missed = the(&record, "rate-missed").statement;
+    let named = "held back by gp3: volume IOPS, 6,000 IOPS (documented)";
+    assert!(missed.contains(named), "{missed}");
+}
+
 /// The story: a load with a rate was advised to go deeper, where the volume gave no more.
 #[test]
 fn a_missed_rate_names_its_limit_and_a_met_one_none() {
