@@ -154,7 +154,11 @@ fn advised_hit(
     // What is in service on average is enough for a limit that holds all the time.
     let is_reached = limit.share() >= 1.0 - NEAR;
     let is_cut = counts_otherwise && rate > operations && limit.limit.times() > 1.0;
-    let is_known = is_reached && !waits_overlap(case, is_cut);
+    // Operations do not fall evenly on several volumes: of N at a time on k equal ones, as many are idle as
+    // leave N / (N + k - 1) of what all of them give.
+    let others = limit.limit.times() - 1.0;
+    let is_filled = enough / (enough + others) >= CLOSE;
+    let is_known = is_reached && is_filled && !waits_overlap(case, is_cut);
     if case.slots() as f64 > OVER * enough && is_known && chooses_depth(cases, case, limit) {
         hit = hit.alone(
             "; {} in flight would do, {} only wait longer",

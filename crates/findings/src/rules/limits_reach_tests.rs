@@ -192,21 +192,34 @@ fn blocks_of_the_largest_unit_are_not_made_larger() {
 /// volume: "1 in flight would do". One gave 867 of 2,033.
 #[test]
 fn parts_that_wait_at_the_same_time_are_not_counted_as_one() {
-    let would_do = |volumes: u32, parts: u64, waited: f64| {
-        let mut limit = volume_iops(3000.0);
-        limit.name.volumes = Some(volumes);
-        let iops = 3000.0 * f64::from(volumes) / parts as f64;
-        let mut record = simulated(&[vec![(limit, waited)]], &[reads("a", iops, 4, 64)]);
-        for pass in &mut record.measurements {
-            pass.model.as_mut().expect("simulated").limits[0].units *= parts;
-        }
-        statement(&record, "at-limit").contains("would do")
-    };
-    assert!(!would_do(2, 2, 0.95));
-    assert!(!would_do(2, 1, 1.9));
-    assert!(would_do(2, 1, 0.95));
+    assert!(!would_do_of(2, 2, 0.95, 256));
+    assert!(!would_do_of(2, 1, 1.9, 256));
+    assert!(would_do_of(2, 1, 0.95, 256));
     // One volume that counts an operation twice has one wait for it.
-    assert!(would_do(1, 2, 0.95));
+    assert!(would_do_of(1, 2, 0.95, 64));
+}
+
+/// The story: 224 writes in flight on four volumes of 10 MiB/s each: "4 in flight would do". Four gave 65 % of it,
+/// as they did not fall evenly on the volumes.
+#[test]
+fn what_fills_several_volumes_is_more_than_what_is_in_service() {
+    // 9 and 8 in service, of two volumes 9 / 10 and 8 / 9 of all: on both sides of [`CLOSE`].
+    assert!(would_do_of(2, 1, 0.9, 88));
+    assert!(!would_do_of(2, 1, 0.9, 76));
+    assert!(would_do_of(1, 1, 0.9, 76));
+}
+
+/// Whether a load at the limit of its volumes is told how many in flight would do. `parts`: of each operation;
+/// `waited`: the share of its time for which it waits for the limit.
+fn would_do_of(volumes: u32, parts: u64, waited: f64, depth: u32) -> bool {
+    let mut limit = volume_iops(3000.0);
+    limit.name.volumes = Some(volumes);
+    let iops = 3000.0 * f64::from(volumes) / parts as f64;
+    let mut record = simulated(&[vec![(limit, waited)]], &[reads("a", iops, 4, depth)]);
+    for pass in &mut record.measurements {
+        pass.model.as_mut().expect("simulated").limits[0].units *= parts;
+    }
+    statement(&record, "at-limit").contains("would do")
 }
 
 /// The story: a burst of bytes held for the first 20 s, and then another bucket was empty: "48 MiB/s is the
