@@ -151,15 +151,9 @@ fn advised_hit(
     }
     let enough = mean_served(case).ceil().max(1.0);
     hit = hit.with("in flight that fill the limit", enough, "");
-    // What is in service on average is enough for a limit that holds all the time.
-    let is_reached = limit.share() >= 1.0 - NEAR;
     let is_cut = counts_otherwise && rate > operations && limit.limit.times() > 1.0;
-    // Operations do not fall evenly on several volumes: of N at a time on k equal ones, as many are idle as
-    // leave N / (N + k - 1) of what all of them give.
-    let others = limit.limit.times() - 1.0;
-    let is_filled = enough / (enough + others) >= CLOSE;
-    let is_known = is_reached && is_filled && !waits_overlap(case, is_cut);
-    if case.slots() as f64 > OVER * enough && is_known && chooses_depth(cases, case, limit) {
+    let is_known = !waits_overlap(case, is_cut) && chooses_depth(cases, case, limit);
+    if case.slots() as f64 > OVER * enough && is_known && is_filled_by(limit, enough) {
         hit = hit.alone(
             "; {} in flight would do, {} only wait longer",
             [number(enough), number(case.slots() as f64)],
@@ -191,6 +185,14 @@ fn advised_hit(
         (None, false) => MORE_BYTES,
     };
     (advice, hit)
+}
+
+/// Whether the operations that are in service on average are enough for a limit: it holds all the time, and
+/// they fill its volumes, on which they do not fall evenly. Of N at a time on k equal volumes the rest is idle
+/// so often that N / (N + k - 1) of the rate is left (a balanced closed queueing network).
+fn is_filled_by(limit: &UsedLimit<'_>, in_service: f64) -> bool {
+    let filled = in_service / (in_service + limit.limit.times() - 1.0);
+    limit.share() >= 1.0 - NEAR && filled >= CLOSE
 }
 
 /// How many times as long as a medium was busy its reads may wait for it before that is no wait for its
