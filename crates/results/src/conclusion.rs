@@ -330,4 +330,15 @@ mod tests {
             Path::new("Cargo.toml")
         ));
     }
+
+    /// The story: a trace that was imported into a hard link of itself was cut off while it was read.
+    #[test]
+    fn hard_links_are_one_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [one, other] = ["one", "other"].map(|name| folder.path().join(name));
+        std::fs::write(&one, "").expect("room");
+        assert!(!is_same_file(&one, &other));
+        std::fs::hard_link(&one, &other).expect("a link");
+        assert!(is_same_file(&one, &other));
+    }
 }

@@ -155,8 +155,11 @@ pub fn try_out(path: &Path, over: Over) -> Result<()> {
     tried.with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Whether two paths name one file, or will once it is written: `x.html` and `./x.html`.
+/// Whether two paths lead to one file, or will once it is written: `x.html` and `./x.html`, or two hard links.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    if let (Ok(one), Ok(other)) = (fs::metadata(one), fs::metadata(other)) {
+        return (one.dev(), one.ino()) == (other.dev(), other.ino());
+    }
     let [one, other] = [one, other].map(|path| {
         let there = path.canonicalize();
         there.or_else(|_| std::path::absolute(path)).ok()
