@@ -45,6 +45,8 @@ pub(crate) struct RequestedRate {
     pub(crate) delivered: f64,
     /// Operations that were due and never began.
     pub(crate) overdue: u64,
+    /// Whether the job pauses of its own accord.
+    pub(crate) pauses: bool,
     pub(crate) unit: &'static str,
 }
 
@@ -65,6 +67,7 @@ fn delivered(job: &JobResult) -> Option<RequestedRate> {
         requested,
         delivered,
         overdue: job.accounting.overdue,
+        pauses: job.think,
         unit,
     };
     (requested > 0.0).then_some(found)
