@@ -375,12 +375,10 @@ fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
 
 /// Refuses a region that is smaller than one block of the job.
 fn has_room(args: &RunArgs, name: &str, job: &Job) -> Result<()> {
-    let (Some(size), block) = (job.region.size, job.least_room()) else {
+    let block = job.least_room();
+    let Some(size) = job.region.size.filter(|size| *size < block) else {
         return Ok(());
     };
-    if size >= block {
-        return Ok(());
-    }
     let (whose, way_out) = match args.size {
         Some(_) => ("--size", "give that size or more"),
         None => (name, "make `size` larger"),
