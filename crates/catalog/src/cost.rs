@@ -219,7 +219,8 @@ impl Bill {
         }
     }
 
-    /// Adds what lies in the price's step: of `each` of the volumes; `None`: it is a price by use.
+    /// Adds what the volumes cost by this price. `each`: the quantity of one volume, of which the part that
+    /// lies in the price's step counts; `None`: it is a price by use.
     fn item(&mut self, price: &Price, each: Option<f64>, volumes: f64) {
         let quantity = each.map(|each| {
             let in_step = each.min(price.up_to.unwrap_or(f64::INFINITY)) - price.above;
