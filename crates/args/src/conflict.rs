@@ -179,12 +179,12 @@ pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Adds why `--nbd` is missing, where that is what is.
+/// Adds why `--nbd` is needed, where nothing else is missing.
 pub(crate) fn with_reason(mut error: clap::Error) -> clap::Error {
     let cli = Cli::command();
     let run = cli.find_subcommand("run").expect("a command");
     if let [missing] = &named(&error, run)[..]
-        // A group of which one is missing begins with a bracket.
+        // Not a group of which one is missing, which is written in brackets.
         && missing.is_option()
         && missing.name == "nbd"
     {
