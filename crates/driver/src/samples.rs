@@ -53,6 +53,8 @@ impl Quantity {
 pub(crate) struct Sampler {
     job: usize,
     deadline: Nanos,
+    /// Load from here on is in no sample.
+    cool_from: Nanos,
     bandwidth: Option<Quantity>,
     iops: Option<Quantity>,
 }
@@ -74,6 +76,7 @@ impl Sampler {
         (bandwidth.is_some() || iops.is_some()).then_some(Self {
             job,
             deadline: window.deadline,
+            cool_from: Window::cool_from(&[*window]),
             bandwidth,
             iops,
         })
@@ -82,6 +85,7 @@ impl Sampler {
     /// The ramp by bytes is over, or the last window of a search has begun, so the measured time is known now.
     pub(crate) fn begin(&mut self, window: &Window) {
         self.deadline = window.deadline;
+        self.cool_from = Window::cool_from(&[*window]);
         for quantity in [&mut self.bandwidth, &mut self.iops].into_iter().flatten() {
             *quantity = Quantity::new(quantity.every, window.measure_from);
         }
@@ -99,6 +103,7 @@ impl Sampler {
         if members_of(members, self.job).all(|member| member.ended.is_some()) {
             return;
         }
+        let now = now.min(self.cool_from);
         if let Some(bandwidth) = &mut self.bandwidth {
             bandwidth.look(now, || {
                 moved(members, self.job, |counters| counters.bytes.get())

@@ -10,8 +10,8 @@ use blocklab_record::{ErrorKind, JobResult, Stopped};
 use blocklab_units::Bytes;
 use blocklab_workload::Direction;
 use blocklab_workload::{
-    EndsOthers, Engine, Flow, Job, LatencyTarget, Log, Measure, MinRate, Mix, Pace, Pattern, Rate,
-    Spread, Stop, UringOptions, Workload,
+    EndsOthers, Engine, Flow, Job, LatencyTarget, Limit, Log, Measure, MinRate, Mix, Pace, Pattern,
+    Rate, Spread, Steady, SteadyVariable, Stop, UringOptions, Workload,
 };
 
 use super::*;
@@ -610,6 +610,35 @@ fn a_job_may_end_those_beside_it() {
     assert_eq!(ended(EndsOthers::OnError), alone);
     let together = ended(EndsOthers::Always);
     assert!(together < 4, "{together}");
+}
+
+/// The rounds of a job went on after its runtime, beside a longer job or while its own load cooled down.
+/// Three rounds of nothing are equal: it was steady, and its operations were divided by their time as
+/// well. A cool-down added zeros to the samples, too.
+#[test]
+fn rounds_and_samples_end_with_the_measured_time() {
+    let mut judged = job(1, 2);
+    judged.stop.steady = Some(Steady::Deviation {
+        variable: SteadyVariable::Iops,
+        round: Nanos(SECOND),
+        rounds: 3,
+        limit: Limit::Absolute(0.5),
+    });
+    judged.measure.iops_every = Some(Nanos(SECOND / 2));
+    let cools = Job {
+        cool_down: Nanos(6 * SECOND),
+        ..judged.clone()
+    };
+    for jobs in [vec![cools], vec![judged, job(1, 8)]] {
+        let measurement = outcome(jobs, &volume(1000.0)).measurement;
+        let result = &measurement.jobs[0];
+        assert_eq!(result.stopped, Stopped::Runtime);
+        assert_eq!(result.steady_rounds.len(), 2);
+        assert!(result.elapsed_ns < 3 * SECOND, "{}", result.elapsed_ns);
+        let detail = result.directions[&Direction::Read].detail.as_ref();
+        let iops = &detail.expect("samples").iops;
+        assert!(iops.min > 0.0, "{iops:?}");
+    }
 }
 
 #[test]

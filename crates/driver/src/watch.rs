@@ -174,8 +174,14 @@ impl<'a> Watch<'a> {
         }
         for (job, rounds) in self.seen.steady.iter_mut().enumerate() {
             let Some(rounds) = rounds else { continue };
+            // Nothing completes after the end of a job, and rounds of nothing are equal.
+            if members_of(members, job).all(WorkerStatus::has_ended_early) {
+                continue;
+            }
+            let window = self.seen.windows[job];
             let recorders = members_of(members, job).map(|member| &*member.recorder);
-            if rounds.look(recorders, now.since(self.seen.windows[job].measure_from)) {
+            let measured = now.min(window.deadline).since(window.measure_from);
+            if rounds.look(recorders, measured) {
                 stop(members_of(members, job), Stopped::Steady);
             }
         }
