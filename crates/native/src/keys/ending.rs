@@ -26,7 +26,7 @@ pub const END: Section<Job> = Section {
             allowed: Allowed::Text("a time, or \"none\" with `stop_bytes`, `stop_ios` or `loops`"),
             default: Some("\"10s\"; none where `stop_bytes`, `stop_ios` or `loops` is given"), other_names: &["duration", "elapsed", "time_based"];
         "cool_down" = "\"1s\"", (rare time cool_down),
-            "Load after the measured time; not in any result. Needs a runtime.",
+            "Load after the measured time; not in any result. Needs a runtime, and no `verify`.",
             default: Some("none");
         "ends_others" = "\"always\"", (word ENDS ends_others),
             "Whether the end of this job ends the jobs that run at the same time: never, only if it failed, or always.",
