@@ -24,7 +24,7 @@ pub(crate) struct MinRates {
     last: Nanos,
     /// The counts at that moment.
     before: Totals,
-    /// The counts at the last look, which show whether anything has completed since.
+    /// The counts at the last check, which show whether anything has completed since.
     seen: Totals,
     /// The first rate that was missed.
     pub(crate) missed: Option<ErrorCount>,
@@ -59,7 +59,7 @@ impl MinRates {
 
     /// Whether a rate was missed over the span that ends now. A span ends with a completion, so a job
     /// that pauses is not judged meanwhile.
-    pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) -> bool {
+    pub(crate) fn check(&mut self, members: &[WorkerStatus], now: Nanos) -> bool {
         let totals = Totals {
             ios: moved(members, self.job, |counters| counters.ios.get()),
             bytes: moved(members, self.job, |counters| counters.bytes.get()),
@@ -74,7 +74,7 @@ impl MinRates {
         let span = now.since(self.last).0 as f64 / 1e9;
         self.last = now;
         let before = std::mem::replace(&mut self.before, totals);
-        // The first look after the settling time only begins the first span.
+        // The first check after the settling time only begins the first span.
         if is_first {
             return false;
         }
@@ -86,7 +86,7 @@ impl MinRates {
     fn missed_since(&self, before: Totals, span: f64, now: Nanos) -> Option<ErrorCount> {
         Direction::MOVING.into_iter().find_map(|direction| {
             let index = direction as usize;
-            // `look` has set the counts of the next span, which begins where this one ends.
+            // `check` has set the counts of the next span, which begins where this one ends.
             let after = &self.before;
             let (moved, min_rate, unit) = match self.rule.rates[index]? {
                 Rate::Iops(min_rate) => {

@@ -30,7 +30,7 @@ impl Quantity {
     }
 
     /// Takes a sample when it is due. It may be late, so the rate is computed over the actual time.
-    fn look(&mut self, now: Nanos, totals: impl Fn() -> [u64; 3]) {
+    fn sample_due(&mut self, now: Nanos, totals: impl Fn() -> [u64; 3]) {
         if now < self.due {
             return;
         }
@@ -99,18 +99,18 @@ impl Sampler {
     }
 
     /// Takes the samples that are due, unless the job has ended.
-    pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) {
+    pub(crate) fn sample_due(&mut self, members: &[WorkerStatus], now: Nanos) {
         if members_of(members, self.job).all(|member| member.ended.is_some()) {
             return;
         }
         let now = now.min(self.cool_from);
         if let Some(bandwidth) = &mut self.bandwidth {
-            bandwidth.look(now, || {
+            bandwidth.sample_due(now, || {
                 moved(members, self.job, |counters| counters.bytes.get())
             });
         }
         if let Some(iops) = &mut self.iops {
-            iops.look(now, || {
+            iops.sample_due(now, || {
                 moved(members, self.job, |counters| counters.ios.get())
             });
         }

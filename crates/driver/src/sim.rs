@@ -182,7 +182,7 @@ impl Simulation {
             .map(|window| window.over)
             .max()
             .unwrap_or(Nanos::MAX);
-        let mut next_look = self.now;
+        let mut next_check = self.now;
         while self.working > 0 {
             let Some((at, event)) = self.queue.pop() else {
                 break;
@@ -199,9 +199,9 @@ impl Simulation {
             );
             self.now = at;
             // Before the event counts: the intervals that ended until now do not include it.
-            if at >= next_look {
-                watch.look(&self.workers.members, at, Used::default(), observer);
-                next_look = watch.next(at);
+            if at >= next_check {
+                watch.check(&self.workers.members, at, Used::default(), observer);
+                next_check = watch.next(at);
             }
             self.turn(event.worker as usize, event.returned(), devices);
         }

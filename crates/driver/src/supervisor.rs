@@ -106,7 +106,7 @@ impl<'a> Supervisor<'a> {
             }
             let now = clock.now();
             let used = self.used();
-            self.watch.look(threads.members(), now, used, observer);
+            self.watch.check(threads.members(), now, used, observer);
             self.report_status(threads, observer, now);
             self.report_frame(threads, observer, now);
             threads.interrupt(|member| self.should_have_ended(member, now));

@@ -133,7 +133,7 @@ impl<'a> Watch<'a> {
 
     /// Checks all that is observed at this moment: closes and reports intervals, takes samples, and
     /// stops jobs that are steady, too slow or interrupted.
-    pub(crate) fn look(
+    pub(crate) fn check(
         &mut self,
         members: &[WorkerStatus],
         now: Nanos,
@@ -158,17 +158,17 @@ impl<'a> Watch<'a> {
             ClockKind::Real => {}
         }
         if let Some(interval_ticker) = &mut self.interval_ticker {
-            interval_ticker.look(members, measured, observer);
+            interval_ticker.cut_due(members, measured, observer);
         }
         let due = self.reported.boundary(self.clock_kind.reported_every());
         if now >= due && self.reported.begun < self.cool_from {
             self.report(members, measured, used, observer);
         }
         for sampler in &mut self.seen.samples {
-            sampler.look(members, now);
+            sampler.sample_due(members, now);
         }
         for min_rate in &mut self.seen.min_rate {
-            if min_rate.look(members, now) {
+            if min_rate.check(members, now) {
                 stop(members_of(members, min_rate.job), Stopped::Error);
             }
         }
@@ -181,7 +181,7 @@ impl<'a> Watch<'a> {
             let window = self.seen.windows[job];
             let recorders = members_of(members, job).map(|member| &*member.recorder);
             let measured = now.min(window.deadline).since(window.measure_from);
-            if rounds.look(recorders, measured) {
+            if rounds.check(recorders, measured) {
                 stop(members_of(members, job), Stopped::Steady);
             }
         }
