@@ -167,7 +167,7 @@ impl Simulation {
             let window = watch.seen.windows[member.job];
             // A worker that waits has no timeout. In real time a signal wakes it at its end; here
             // these events do.
-            for end in [window.deadline, window.over] {
+            for end in [window.deadline, window.load_end] {
                 if end < Nanos::MAX {
                     self.queue.push(end, Event::wake(index as u32));
                 }
@@ -175,11 +175,11 @@ impl Simulation {
             member.recorder.first_issue.set(self.now.0);
             self.turn(index, None, devices);
         }
-        let over = watch
+        let load_end = watch
             .seen
             .windows
             .iter()
-            .map(|window| window.over)
+            .map(|window| window.load_end)
             .max()
             .unwrap_or(Nanos::MAX);
         let mut next_check = self.now;
@@ -189,7 +189,7 @@ impl Simulation {
             };
             // The next event is too far away: operations in flight are given up. Each event before
             // moves the limit, because a slow drain is not a hang.
-            if at > over.max(self.now).saturating_add(drain_limit) {
+            if at > load_end.max(self.now).saturating_add(drain_limit) {
                 break;
             }
             debug_assert!(

@@ -122,7 +122,7 @@ impl<'a> Watch<'a> {
             }
             ClockKind::Real => {
                 let windows = self.seen.windows.iter();
-                let ends = windows.flat_map(|window| [window.deadline, window.over]);
+                let ends = windows.flat_map(|window| [window.deadline, window.load_end]);
                 let ticks = self.interval_ticker.as_ref().map(IntervalTicker::boundary);
                 let others = ends.chain(ticks).filter(|moment| *moment > now);
                 ahead.chain(others).chain([boundary]).min()
