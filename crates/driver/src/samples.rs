@@ -39,7 +39,10 @@ impl Quantity {
         for (direction, total) in totals.iter().enumerate() {
             // The last window of a search for a depth counts anew, a moment before `begin` is called.
             let moved = total.saturating_sub(self.before[direction]);
-            self.values[direction].push(moved as f64 / span);
+            // As in fio, a span in which nothing completed is no sample.
+            if moved > 0 {
+                self.values[direction].push(moved as f64 / span);
+            }
         }
         self.before = totals;
         self.last = now;
@@ -53,8 +56,6 @@ impl Quantity {
 pub(crate) struct Sampler {
     job: usize,
     deadline: Nanos,
-    /// Load from here on is in no sample.
-    cool_from: Nanos,
     bandwidth: Option<Quantity>,
     iops: Option<Quantity>,
 }
@@ -76,7 +77,6 @@ impl Sampler {
         (bandwidth.is_some() || iops.is_some()).then_some(Self {
             job,
             deadline: window.deadline,
-            cool_from: Window::cool_from(&[*window]),
             bandwidth,
             iops,
         })
@@ -85,7 +85,6 @@ impl Sampler {
     /// The ramp by bytes is over, or the last window of a search has begun, so the measured time is known now.
     pub(crate) fn begin(&mut self, window: &Window) {
         self.deadline = window.deadline;
-        self.cool_from = Window::cool_from(&[*window]);
         for quantity in [&mut self.bandwidth, &mut self.iops].into_iter().flatten() {
             *quantity = Quantity::new(quantity.every, window.measure_from);
         }
@@ -103,7 +102,6 @@ impl Sampler {
         if members_of(members, self.job).all(|member| member.ended.is_some()) {
             return;
         }
-        let now = now.min(self.cool_from);
         if let Some(bandwidth) = &mut self.bandwidth {
             bandwidth.sample_due(now, || {
                 moved(members, self.job, |counters| counters.bytes.get())
@@ -128,5 +126,21 @@ impl Sampler {
             Some(Samples::new(values))
         });
         (bandwidth.unwrap_or_default(), iops.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a job that pauses had samples of 0, and a lowest rate of 0, where fio has neither. So had
+    /// the reads that only follow the writes of a job, and every direction in a cool-down.
+    #[test]
+    fn a_span_without_a_completion_is_no_sample() {
+        let mut writes = Quantity::new(Nanos::from_millis(500), Nanos::ZERO);
+        for (ms, total) in [(500, 10), (1000, 10), (1500, 30)] {
+            writes.sample_due(Nanos::from_millis(ms), || [0, total, 0]);
+        }
+        assert_eq!(writes.values, [vec![], vec![20.0, 40.0], vec![]]);
     }
 }

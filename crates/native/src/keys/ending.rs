@@ -166,10 +166,10 @@ pub const VERIFICATION: Section<Job> = Section {
         "measure_depths" = "true", (rare flag measure.depths),
             "Counts how many operations were in flight at each issue, and how many each call moved.";
         "sample_bandwidth" = "\"500ms\"", (maybe time measure.bandwidth_every),
-            "Samples the bandwidth of each direction at this interval.",
+            "Samples the bandwidth of each direction at this interval, where anything completed in it.",
             allowed: Allowed::Text("from 1 ms, or \"none\""), other_names: &["bwavgtime"];
         "sample_iops" = "\"500ms\"", (maybe time measure.iops_every),
-            "Samples the operations per second of each direction at this interval.",
+            "Samples the operations per second of each direction at this interval, where any completed in it.",
             allowed: Allowed::Text("from 1 ms, or \"none\""), other_names: &["iopsavgtime"];
     },
 };
