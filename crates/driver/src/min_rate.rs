@@ -5,7 +5,7 @@ use blocklab_units::Nanos;
 use blocklab_worker::Window;
 use blocklab_workload::{Direction, Job, MinRate, Rate};
 
-use super::workers::{WorkerStatus, moved};
+use super::workers::{WorkerStatus, members_of, moved};
 
 /// The counts of a job at one moment, by direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,7 +68,10 @@ impl MinRates {
         let settled = self.measure_from.saturating_add(self.rule.settle);
         let is_first = self.last < settled;
         let is_due = now >= settled && (is_first || now.since(self.last) >= self.rule.cycle);
-        if self.missed.is_some() || !has_completed || !is_due {
+        // What was written is read back as fast as it can be: no rate is to be reached then.
+        let reads_back =
+            members_of(members, self.job).any(|member| member.recorder.verify_began.get() > 0);
+        if self.missed.is_some() || reads_back || !has_completed || !is_due {
             return false;
         }
         let span = now.since(self.last).0 as f64 / 1e9;

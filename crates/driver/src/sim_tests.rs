@@ -10,8 +10,8 @@ use blocklab_record::{ErrorKind, JobResult, Stopped};
 use blocklab_units::Bytes;
 use blocklab_workload::Direction;
 use blocklab_workload::{
-    EndsOthers, Engine, Flow, Job, LatencyTarget, Limit, Log, Measure, MinRate, Mix, Pace, Pattern,
-    Rate, Spread, Steady, SteadyVariable, Stop, UringOptions, Workload,
+    Checksum, EndsOthers, Engine, Flow, Job, LatencyTarget, Limit, Log, Measure, MinRate, Mix,
+    Pace, Pattern, Rate, Spread, Steady, SteadyVariable, Stop, UringOptions, Verify, Workload,
 };
 
 use super::*;
@@ -354,6 +354,29 @@ fn what_is_done_after_the_measured_time_counts_nowhere() {
     assert!(difference <= 32, "but for what was in flight: {difference}");
     let accounting = &cooled.measurement.jobs[0].accounting;
     assert_eq!(accounting.issued, accounting.completed, "nothing is lost");
+}
+
+/// A job with a minimum rate of writes failed when it read back what it had written: it wrote nothing then.
+#[test]
+fn what_is_read_back_has_no_rate_to_reach() {
+    let writes = Job {
+        mix: Mix::WRITE,
+        ramp: Nanos::ZERO,
+        stop: Stop::after_bytes(Bytes(300 * 4096)),
+        min_rate: Some(MinRate {
+            rates: [None, Some(Rate::Iops(50.0)), None],
+            cycle: Nanos::from_secs(1),
+            settle: Nanos::ZERO,
+        }),
+        verify: Some(Verify::new(Checksum::Crc32c)),
+        ..job(4, 60)
+    };
+    let result = result(writes, &volume(100.0));
+    assert_eq!(
+        (result.stopped, result.errors),
+        (Stopped::Bytes, Vec::new())
+    );
+    assert_eq!(result.directions[&Direction::Read].ios, 300);
 }
 
 #[test]
