@@ -546,6 +546,13 @@ mod tests {
         }
     }
 
+    /// The story: `advise --horizon 0s --burst` counted credits that last for no time at all.
+    #[test]
+    fn a_horizon_of_no_time_is_refused() {
+        let asked = ["blocklab", "advise", "--need", "1TiB", "--horizon", "0s"];
+        assert!(Cli::try_parse_from(asked).is_err());
+    }
+
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
