@@ -98,6 +98,20 @@ fn utf8_error(arguments: &[OsString]) -> String {
     )
 }
 
+/// Words for what a command does, of habit or of other tools, and how it is typed here. What clap finds
+/// nearest to them (`vdbench` for `benchmark`, `merge` for `remove`) does something else.
+const MEANT: [(&[&str], &str); 6] = [
+    (
+        &["bench", "benchmark", "measure", "start", "test"],
+        "blocklab run",
+    ),
+    (&["delete", "remove"], "blocklab rm"),
+    (&["studies"], "blocklab run --list"),
+    (&["replay"], "blocklab run --trace FILE"),
+    (&["analyse", "analyze"], "blocklab trace show"),
+    (&["version"], "blocklab --version"),
+];
+
 /// Adds the nearest command where clap suggests none: it sees neither swapped letters (`rnu`) nor the
 /// commands of another one (`trace advise`, `fit`).
 fn with_nearest_command(mut error: clap::Error) -> clap::Error {
@@ -105,6 +119,12 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
     };
+    let meant = MEANT.iter().find(|(words, _)| words.contains(&&*written));
+    if let Some((_, line)) = meant {
+        error.remove(ContextKind::SuggestedSubcommand);
+        suggest(&mut error, format!("there is `{line}`"));
+        return error;
+    }
     let known = command_lines(&Cli::command());
     let names = known.iter().filter_map(|line| line.split(' ').next_back());
     // What clap finds among its own commands is nearer than what is misspelt of another one.
@@ -200,6 +220,18 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains(expected), "{text}");
         assert!(!text.contains(unexpected), "{text}");
+    }
+
+    /// The story: `blocklab benchmark` was to be `vdbench`, and `blocklab remove` `merge` or `serve`.
+    #[test]
+    fn a_word_of_habit_is_answered_with_the_command() {
+        check(&["blocklab", "benchmark"], "`blocklab run`", "vdbench");
+        check(&["blocklab", "remove", "latest"], "`blocklab rm`", "merge");
+        check(
+            &["blocklab", "trace", "replay", "a"],
+            "`blocklab run --trace FILE`",
+            "similar",
+        );
     }
 
     /// The story: `show --fail-on warning` was told to write `-- --fail-on`, and `show --strict` to use
