@@ -53,7 +53,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
         ErrorKind::InvalidValue => {
             empty_path_error(&error).map_or_else(|| ParseError::Clap(error), ParseError::Message)
         }
-        ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error)),
+        ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error, arguments)),
         ErrorKind::ArgumentConflict => ParseError::Clap(with_tip(error)),
         ErrorKind::MissingRequiredArgument => ParseError::Clap(with_reason(error)),
         _ => ParseError::Clap(with_nearest_command(error)),
@@ -158,7 +158,7 @@ const OWNERS: usize = 5;
 
 /// Names the commands that have the option, where another command was given it. Clap only knows the
 /// options of that one, and suggests one that is spelled alike or to pass the option as a value.
-fn with_owners(mut error: clap::Error) -> clap::Error {
+fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     let written = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
@@ -169,6 +169,12 @@ fn with_owners(mut error: clap::Error) -> clap::Error {
     let mut owners = Vec::new();
     add_owners(&Cli::command(), "blocklab", name, &mut owners);
     let [first, others @ ..] = owners.as_slice() else {
+        // Nobody means to pass an option as a value, as clap advises.
+        error.remove(ContextKind::Suggested);
+        if arguments.iter().any(|word| word == "run") {
+            let tip = "`blocklab fio` takes the options of fio, and `blocklab run --help` lists those of run";
+            suggest(&mut error, tip.to_owned());
+        }
         return error;
     };
     if owners.len() > OWNERS {
@@ -231,6 +237,21 @@ mod tests {
             &["blocklab", "trace", "replay", "a"],
             "`blocklab run --trace FILE`",
             "similar",
+        );
+    }
+
+    /// The story: `run --filename /data/x --direct=1`, as fio has it, was told to write `-- --direct`.
+    #[test]
+    fn an_option_of_fio_is_not_to_be_passed_as_a_value() {
+        check(
+            &["blocklab", "run", "--rw", "read", "--group_reporting"],
+            "`blocklab fio` takes the options of fio",
+            "-- --group_reporting",
+        );
+        check(
+            &["blocklab", "report", "a", "--pdf", "x"],
+            "--pdf",
+            "-- --pdf",
         );
     }
 
