@@ -128,10 +128,26 @@ const TIPS: [Tip; 18] = [
     },
 ];
 
-/// What works where `--nbd` is missing, which another argument requires.
-const WITHOUT_NBD: &str = "--tls-certificates encrypts the connections of NBD, and a file or a block \
-                           device of this machine has none: add --nbd HOST:PORT, or leave \
-                           --tls-certificates out";
+/// What works where an argument of this name is missing.
+const MISSING: [(&str, &str); 4] = [
+    (
+        "nbd",
+        "--tls-certificates encrypts the connections of NBD, and a file or a block device of this \
+         machine has none: add --nbd HOST:PORT, or leave --tls-certificates out",
+    ),
+    (
+        "rw",
+        "the option is part of a load by flags, of which --rw names the kind, such as --rw randread",
+    ),
+    (
+        "RUN",
+        "`latest` is the newest run, and `blocklab list` lists all of them",
+    ),
+    (
+        "SHELL",
+        "name one of bash, zsh, fish, elvish and powershell",
+    ),
+];
 
 /// An argument that clap names in an error.
 struct Named {
@@ -179,16 +195,16 @@ pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Adds why `--nbd` is missing, where that is what is.
+/// Adds what would work, where [`MISSING`] knows it of the only argument that is missing.
 pub(crate) fn with_reason(mut error: clap::Error) -> clap::Error {
     let cli = Cli::command();
     let run = cli.find_subcommand("run").expect("a command");
     if let [missing] = &named(&error, run)[..]
-        // A group of which one is missing begins with a bracket.
-        && missing.is_option()
-        && missing.name == "nbd"
+        // Of a group of options, any would do.
+        && !missing.written.starts_with("<--")
+        && let Some((_, tip)) = MISSING.iter().find(|(name, _)| *name == missing.name)
     {
-        suggest(&mut error, WITHOUT_NBD.to_owned());
+        suggest(&mut error, (*tip).to_owned());
     }
     error
 }

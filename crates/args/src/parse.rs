@@ -255,6 +255,19 @@ mod tests {
         );
     }
 
+    /// The story: `blocklab completions` and `blocklab report` said that `<SHELL>` and `<RUN>` are missing,
+    /// and not what to write there.
+    #[test]
+    fn a_missing_argument_is_answered_with_what_it_takes() {
+        for (words, expected) in [
+            (&["blocklab", "completions"][..], "bash, zsh, fish"),
+            (&["blocklab", "report"], "`latest` is the newest run"),
+            (&["blocklab", "run", "--depth", "32"], "--rw randread"),
+        ] {
+            check(words, expected, "--tls-certificates");
+        }
+    }
+
     /// The story: `show --fail-on warning` was told to write `-- --fail-on`, and `show --strict` to use
     /// `--store`. Both options are of other commands, which judge a stored run.
     #[test]
