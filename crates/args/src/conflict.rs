@@ -25,7 +25,7 @@ const LOAD: &str = LOAD_HEADING;
 const REPLAY: &str = REPLAY_HEADING;
 
 /// The first row that fits counts.
-const TIPS: [Tip; 18] = [
+const TIPS: [Tip; 21] = [
     Tip {
         one: &["list"],
         other: &[],
@@ -120,6 +120,23 @@ const TIPS: [Tip; 18] = [
         one: &["insecure"],
         other: &["tls-certificates"],
         text: "--tls-certificates encrypts what --insecure would serve in the clear: give one of them",
+    },
+    Tip {
+        one: &["instance"],
+        other: &["vcpu", "memory", "arch"],
+        text: "--instance already asks for as many processors and as much memory as that machine has: \
+               leave one of them out",
+    },
+    Tip {
+        one: &["migrate"],
+        other: &["instance", "vcpu", "memory", "arch"],
+        text: "a migration keeps the machine of the volume, which its address names: --migrate \
+               gp2:500GiB@m5.xlarge",
+    },
+    Tip {
+        one: &["place"],
+        other: &["RUN|ADDRESS"],
+        text: "--place is where --need compares the vendors; --region chooses the prices of an address",
     },
     Tip {
         one: &["input"],
@@ -325,6 +342,12 @@ mod tests {
             ("history --json --format text", "--format json"),
             ("fleet run --hosts a --slurm", "give one of them"),
             ("trace show t --input msr --columns x", "leave one of them"),
+            (
+                "advise --need 1TiB --vcpu 8 --instance m5.large",
+                "--instance already asks",
+            ),
+            ("advise --migrate gp2 --vcpu 4", "keeps the machine"),
+            ("price gp3 --place ireland", "--region chooses"),
         ] {
             let words = std::iter::once("blocklab").chain(line.split(' '));
             let error = Cli::try_parse_from(words).expect_err(line);
