@@ -75,7 +75,7 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = NOT_LISTED)]
     pub list: bool,
     /// What to measure: a directory, file or device, or `null` (default: the current directory)
-    #[arg(short, long, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
+    #[arg(short, long, alias = "filename", value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub target: Vec<String>,
     /// In a multi-system study: the system that --target stands for; the others are simulated
     #[arg(long, value_name = "NAME")]
@@ -90,7 +90,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub size: Option<Bytes>,
     /// Measured time of each pass, such as 5s or 2min
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, aliases = ["duration", "time"], value_name = "TIME")]
     pub runtime: Option<Nanos>,
     /// Time before each pass that is not counted, such as 30s or 0s, until the target is warm
     #[arg(long, value_name = "TIME")]

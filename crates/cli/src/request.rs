@@ -118,7 +118,10 @@ fn name_their_targets(plan: &Plan) -> bool {
 /// The study that the arguments name, before anything is overridden.
 fn load_study(args: &RunArgs, store: &Store) -> Result<Loaded> {
     if args.replay.trace.is_empty() && args.replay.read.is_given() {
-        bail!(TraceInput::NEEDS_A_TRACE);
+        bail!(
+            "{}; --target names what is measured",
+            TraceInput::NEEDS_A_TRACE
+        );
     }
     match &args.again {
         Some(run) => from_run(run, args, store),
@@ -424,7 +427,11 @@ fn source(study: &str) -> Result<(String, String, bool)> {
         ),
         io::ErrorKind::NotFound => anyhow!(
             "{study} is neither a file nor a built-in study; {}",
-            study_hint(study)
+            if study.contains('/') {
+                "--target names a device or directory to measure".to_owned()
+            } else {
+                study_hint(study)
+            }
         ),
         _ => anyhow!("cannot read the study {study}: {error}"),
     })?;
