@@ -17,8 +17,7 @@ pub(crate) fn is_met(case: &CaseView<'_>) -> bool {
     case.jobs().all(|job| {
         let delivered = delivered(job);
         delivered.is_some_and(|delivered| {
-            let least = MET - scatter(job) - last_ones(job);
-            missed(job).is_none() && delivered.share() >= least
+            missed(job).is_none() && delivered.share() >= MET - scatter(job)
         })
     })
 }
@@ -72,11 +71,6 @@ fn delivered(job: &JobResult) -> Option<RequestedRate> {
         unit,
     };
     (requested > 0.0).then_some(found)
-}
-
-/// The last operation of each thread may be due and not done, as a share of all: of a low rate, a good part.
-fn last_ones(job: &JobResult) -> f64 {
-    f64::from(job.threads) / job.accounting.issued.max(1) as f64
 }
 
 /// Random arrivals: their number scatters by its root, and the device did not choose it.

@@ -136,23 +136,6 @@ mod tests {
         assert!(!is_named && advice.contains("more depth"), "{advice}");
     }
 
-    /// The story: a job of 5 operations a second beside others got 19 of 20 in 4 s, as the last was not due, and a
-    /// limit for which the others waited now and then was called the limit of all.
-    #[test]
-    fn the_last_operation_of_a_low_rate_is_not_missed() {
-        let is_met = |issued| {
-            let record = paced(|job| {
-                job.requested_iops = Some(10_100.0);
-                job.accounting.issued = issued;
-            });
-            let rows = crate::rows::summed(&record);
-            let cases = crate::view::Cases::new(&record, &rows);
-            crate::requested::is_met(&cases.list[0])
-        };
-        // 10,000 of 10,100 are 99 %: on both sides of what a single operation of these is.
-        assert!(is_met(100) && !is_met(1000));
-    }
-
     /// The story: of operations that arrive by chance fewer came in a short run than the rate is on
     /// average, and a healthy disk read that it missed its rate.
     #[test]
