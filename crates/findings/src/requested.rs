@@ -73,10 +73,12 @@ fn delivered(job: &JobResult) -> Option<RequestedRate> {
     (requested > 0.0).then_some(found)
 }
 
-/// Random arrivals: their number scatters by its root, and the device did not choose it.
+/// Random arrivals: their number in the measured time scatters by its root, and the device did not choose it.
 fn scatter(job: &JobResult) -> f64 {
+    let counts = &job.accounting;
+    let measured = counts.issued.saturating_sub(counts.completed_in_ramp);
     match job.pace {
-        PaceKind::OpenPoisson => 3.0 / (job.accounting.issued.max(1) as f64).sqrt(),
+        PaceKind::OpenPoisson => 3.0 / (measured.max(1) as f64).sqrt(),
         _ => 0.0,
     }
 }
