@@ -163,14 +163,19 @@ fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
     };
+    // Nobody means to pass an option as a value, as clap advises; a negative number may be meant so.
+    if written
+        .trim_start_matches('-')
+        .starts_with(char::is_alphabetic)
+    {
+        error.remove(ContextKind::Suggested);
+    }
     let Some(name) = written.strip_prefix("--") else {
         return error;
     };
     let mut owners = Vec::new();
     add_owners(&Cli::command(), "blocklab", name, &mut owners);
     let [first, others @ ..] = owners.as_slice() else {
-        // Nobody means to pass an option as a value, as clap advises.
-        error.remove(ContextKind::Suggested);
         if arguments.iter().any(|word| word == "run") {
             let tip = "`blocklab fio` takes the options of fio, and `blocklab run --help` lists those of run";
             suggest(&mut error, tip.to_owned());
@@ -253,6 +258,7 @@ mod tests {
             "--pdf",
             "-- --pdf",
         );
+        check(&["blocklab", "run", "-o", "x"], "'-o'", "-- -o");
     }
 
     /// The story: `blocklab completions` and `blocklab report` said that `<SHELL>` and `<RUN>` are missing,
