@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use blocklab_compare::gate::Asked;
+use blocklab_compare::gate::LoadCondition;
 use blocklab_results::output::Over;
 use blocklab_results::{Form, Wanted};
 use blocklab_store::is_id;
@@ -168,7 +168,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// Where and in which form the run is shown and kept, and by which conditions it is judged.
-    pub fn wanted(&self, asked: Vec<Asked>) -> Wanted {
+    pub fn wanted(&self, conditions: Vec<LoadCondition>) -> Wanted {
         let form = match self.form.output() {
             _ if self.json_lines => Form::JsonLines,
             Output::Json => Form::Json,
@@ -181,7 +181,7 @@ impl RunArgs {
             over: Over::forced(self.force),
             is_kept: !self.no_save,
             is_quiet: self.quiet,
-            conditions: asked,
+            conditions,
             is_strict: self.gate.strict,
         }
     }
