@@ -449,8 +449,8 @@ fn is_target(text: &str) -> bool {
     !Target::is_path(text) || kind.is_ok_and(|kind| kind.is_dir() || kind.is_block_device())
 }
 
-/// Whether the address of a volume was written where a study is expected.
-fn is_volume(text: &str) -> bool {
+/// Whether the address of a volume was written where a study or a trace is expected.
+pub fn is_volume(text: &str) -> bool {
     let kind = text.split([':', ',', '@']).next().unwrap_or_default();
     place::load_catalog().is_ok_and(|catalog| {
         catalog

@@ -23,7 +23,7 @@ use serde::Serialize;
 
 use crate::answer::{self, JsonFormat};
 use crate::catalog::unusable;
-use crate::price::is_address;
+use crate::request::is_volume;
 use blocklab_args::TraceFitArgs;
 pub use load::Load;
 
@@ -143,7 +143,7 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
     let catalog = place::load_catalog()?;
     for file in args.files.iter().filter(|file| !file.exists()) {
         let text = file.display().to_string();
-        if is_address(&text, &catalog) {
+        if is_volume(&text) {
             bail!("{text} is a volume and not a file: each volume has an --on of its own");
         }
     }
