@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use blocklab_compare::gate::Asked;
+use blocklab_compare::gate::LoadCondition;
 use blocklab_results::output::Over;
 use blocklab_results::{Form, Wanted};
 use clap::{Args, ValueHint};
@@ -52,7 +52,7 @@ pub struct MergeArgs {
 
 impl MergeArgs {
     /// Where and in which form the merged run is shown and kept, and by which conditions it is judged.
-    pub fn wanted(&self, asked: Vec<Asked>) -> Wanted {
+    pub fn wanted(&self, conditions: Vec<LoadCondition>) -> Wanted {
         let form = match self.form.output() {
             Output::Json => Form::Json,
             Output::Document(form) => Form::Words(form),
@@ -64,7 +64,7 @@ impl MergeArgs {
             over: Over::forced(self.force),
             is_kept: !self.no_save,
             is_quiet: true,
-            conditions: asked,
+            conditions,
             is_strict: self.gate.strict,
         }
     }
