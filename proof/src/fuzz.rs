@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 use blocklab_advice::Need;
 use blocklab_catalog::{Catalog, Filter, SteadyLoad, describe, device_file, resolve_text};
-use blocklab_compare::gate::{Bound, Condition, asked_in};
+use blocklab_compare::gate::{Bound, Condition, conditions_in};
 use blocklab_device::DeviceSpec;
 use blocklab_diskspd::{self as diskspd_language, Overrides, Profile, Requested};
 use blocklab_emulator::control as emulator_control;
@@ -198,7 +198,7 @@ pub fn words(bytes: &[u8]) {
         let _ = line.parse::<Bound>();
         let _ = Columns::parse(line);
     }
-    let _ = asked_in(text);
+    let _ = conditions_in(text);
 }
 
 /// Needs: what is read lies within its bounds and is the same when it is read on top of itself, and

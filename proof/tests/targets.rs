@@ -467,3 +467,20 @@ fn targets_without_offsets_or_content_are_refused() {
     let words = ["nothing to read", "/dev/zero", "`null`"];
     stand.refused(READ, &["--target", "/dev/null"], &words);
 }
+
+/// The story: `run /dev/sdb`, where there is none, was answered with the built-in studies; and of a
+/// path below a directory that is missing, `To measure .: --target ..` named the one above.
+#[test]
+fn a_path_that_is_not_there_is_answered_with_target() {
+    let stand = Stand::new();
+    let lab = &stand.lab;
+    lab.refused(
+        ["run", "/dev/none"],
+        &["--target names a device or directory"],
+    );
+    lab.refused(["run", "--target", "none/here"], &["`--target .` ("]);
+    lab.refused(
+        ["trace", "record", "none", "-o", "a.trace"],
+        &["`blocklab devices`"],
+    );
+}

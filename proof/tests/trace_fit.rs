@@ -121,3 +121,21 @@ fn a_volume_without_a_size_is_made_larger() {
     let named = fit("azure/P10")["none_because"].clone();
     assert!(named.to_string().contains("name them with --on"), "{named}");
 }
+
+/// The story: `--on gp3:1TiB gp2:1TiB` took the second volume for another file, and then said that only
+/// `trace fit` reads the table of rates before it.
+#[test]
+fn a_volume_among_the_files_is_called_one() {
+    let lab = Lab::new();
+    let report = "Device  tps  kB_read/s  kB_wrtn/s  kB_read  kB_wrtn\nsda  4  16  0  160  0\n";
+    lab.write("table.txt", format!("Linux 5.10 (h)\n\n{report}\n{report}"));
+    let fit = ["trace", "fit", "table.txt"];
+    lab.refused(
+        fit.into_iter().chain(["--on", "gp3:1TiB", "gp2:1TiB"]),
+        &["gp2:1TiB is a volume and not a file", "--on of its own"],
+    );
+    lab.refused(
+        fit.into_iter().chain(["missing.txt", "--on", "gp3:1TiB"]),
+        &["cannot read missing.txt"],
+    );
+}

@@ -239,6 +239,8 @@ fn a_replay_is_open_and_counts_from_the_recorded_moments() {
         let unused = lab.blocklab(["run", "--target", "null", option, "1s"]);
         assert!(unused.err.contains("are about a --trace"), "{unused:?}");
         assert!(unused.err.contains(option), "{unused:?}");
+        // `run --device /dev/sdb` was told nothing else.
+        assert!(unused.err.contains("; --target names what"), "{unused:?}");
     }
     // It had no effect here, and nothing said so.
     lab.refused(

@@ -163,8 +163,8 @@ fn steady(need: &Need) -> Vec<(Wanted, SteadyLoad)> {
         .streams()
         .into_iter()
         .map(|load| (Wanted::Throughput, load, large));
-    let asked = random.chain(large).filter(|(.., rate)| *rate > 0.0);
-    let loads = asked.map(|(part, load, iops)| {
+    let wanted = random.chain(large).filter(|(.., rate)| *rate > 0.0);
+    let loads = wanted.map(|(part, load, iops)| {
         let steady = SteadyLoad {
             iops,
             block: load.block,
@@ -294,9 +294,9 @@ fn rests_on(resolved: &Resolved, margins: &[Margin]) -> Vec<Premise> {
             limit.name.kind,
             LimitKind::Latency { .. } | LimitKind::LatencyPerKib { .. }
         );
-        let is_asked = margins.iter().any(|margin| margin.wanted == Wanted::P99);
+        let bounds_p99 = margins.iter().any(|margin| margin.wanted == Wanted::P99);
         if let Origin::Assumed { because } = &limit.origin
-            && (counts || is_latency && is_asked)
+            && (counts || is_latency && bounds_p99)
         {
             found.push(Premise {
                 text: format!("{}: assumed: {because}", limit.name),

@@ -65,7 +65,7 @@ fn point(finalist: &Finalist, question: &Question) -> Option<Point> {
         per_month: finalist.candidate.per_month?,
         currency: finalist.candidate.currency,
         p99_ns: p99.0,
-        is_enough: question.need.p99.is_none_or(|asked| p99 <= asked),
+        is_enough: question.need.p99.is_none_or(|most| p99 <= most),
     })
 }
 

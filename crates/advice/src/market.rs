@@ -16,7 +16,7 @@ use crate::question::{Contradiction, Question, Seller};
 
 /// The key under which offers are kept: all that they depend on.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Asked {
+pub(crate) struct OfferKey {
     pub(crate) need: Need,
     pub(crate) volumes: RangeInclusive<u32>,
     pub(crate) seller: usize,
@@ -38,7 +38,7 @@ pub struct Market<'c> {
     /// The machines of each seller, the cheapest first.
     hosts: Vec<Vec<Host>>,
     /// The least configurations that were looked up.
-    offered: RefCell<Vec<(Asked, Rc<Vec<Offered>>)>>,
+    offered: RefCell<Vec<(OfferKey, Rc<Vec<Offered>>)>>,
     /// What a machine grants to a group of disks, by its name; `None`: no document says it.
     granted: RefCell<HashMap<(HostIndex, String), Option<InstanceSpec>>>,
 }
@@ -161,21 +161,21 @@ impl<'c> Market<'c> {
     }
 
     /// The least configuration of every type, from the cache or looked up now.
-    pub(crate) fn offered(&self, asked: Asked) -> Rc<Vec<Offered>> {
+    pub(crate) fn offered(&self, key: OfferKey) -> Rc<Vec<Offered>> {
         let mut offered = self.offered.borrow_mut();
-        if let Some((_, found)) = offered.iter().find(|(known, _)| *known == asked) {
+        if let Some((_, found)) = offered.iter().find(|(known, _)| *known == key) {
             return Rc::clone(found);
         }
-        let seller = &self.sellers[asked.seller];
+        let seller = &self.sellers[key.seller];
         let found = Rc::new(offers_side_by_side(
             self.catalog,
-            &asked.need,
+            &key.need,
             &seller.vendor,
             &seller.region,
-            asked.volumes.clone(),
-            asked.class.as_ref(),
+            key.volumes.clone(),
+            key.class.as_ref(),
         ));
-        offered.push((asked, Rc::clone(&found)));
+        offered.push((key, Rc::clone(&found)));
         found
     }
 

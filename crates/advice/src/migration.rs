@@ -67,11 +67,11 @@ pub enum Figure {
     P99,
 }
 
-/// The need that a replacement of a device has to meet: its capacity and, unless `asked` names rates, all
+/// The need that a replacement of a device has to meet: its capacity and, unless `wanted` names rates, all
 /// that its limits allow for ever.
-pub fn promised(resolved: &Resolved, asked: Need) -> Need {
+pub fn promised(resolved: &Resolved, wanted: Need) -> Need {
     let spec = &resolved.spec;
-    let mut need = asked;
+    let mut need = wanted;
     need.capacity = need.capacity.max(spec.capacity());
     if need.iops == 0.0 && need.bytes_per_s == 0.0 {
         let rates = need.most(spec).map(|rate| rate.unwrap_or(0.0).floor());

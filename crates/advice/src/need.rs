@@ -315,7 +315,7 @@ impl Need {
     /// Operations and bytes a second that the limits of a device allow for ever, of such loads;
     /// `None`: no limit is documented.
     pub(crate) fn most(&self, spec: &DeviceSpec) -> [Option<f64>; 2] {
-        // Any rate above zero has the margins of all limits.
+        // What limits allow does not depend on the rate that is needed, but a rate of zero has no margins.
         let any = Self {
             iops: 1.0,
             bytes_per_s: 1.0,

@@ -16,7 +16,7 @@ use blocklab_workload::Address;
 
 use crate::candidate::{Candidate, per_month};
 use crate::finalist::Finalist;
-use crate::market::{Asked, Held, HostIndex, Market, is_wanted};
+use crate::market::{Held, HostIndex, Market, OfferKey, is_wanted};
 use crate::offer::Offered;
 use crate::question::Question;
 
@@ -174,7 +174,7 @@ impl Walk<'_> {
 
     /// The volumes that are sold for machines of a class, each resolved only once.
     fn offered(&self, class: Option<&HostClass>) -> Rc<Vec<Offered>> {
-        self.market.offered(Asked {
+        self.market.offered(OfferKey {
             need: self.question.need,
             volumes: self.question.volumes.clone(),
             seller: self.seller,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use blocklab_units::{Bytes, Nanos};
 use clap::{ArgGroup, Args, ValueHint};
 
+use super::k8s::above_zero;
 use super::{FormArgs, TraceInput, at_least_one, share};
 
 const EXAMPLES: &str = "\
@@ -98,6 +99,7 @@ pub struct AdviseArgs {
         long,
         value_name = "TIME",
         default_value = "24h",
+        value_parser = above_zero::<Nanos>,
         help_heading = "What is accepted"
     )]
     pub horizon: Nanos,

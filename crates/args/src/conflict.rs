@@ -25,7 +25,7 @@ const LOAD: &str = LOAD_HEADING;
 const REPLAY: &str = REPLAY_HEADING;
 
 /// The first row that fits counts.
-const TIPS: [Tip; 18] = [
+const TIPS: [Tip; 21] = [
     Tip {
         one: &["list"],
         other: &[],
@@ -122,16 +122,49 @@ const TIPS: [Tip; 18] = [
         text: "--tls-certificates encrypts what --insecure would serve in the clear: give one of them",
     },
     Tip {
+        one: &["instance"],
+        other: &["vcpu", "memory", "arch"],
+        text: "--instance already asks for as many processors and as much memory as that machine has: \
+               leave one of them out",
+    },
+    Tip {
+        one: &["migrate"],
+        other: &["instance", "vcpu", "memory", "arch"],
+        text: "a migration keeps the machine of the volume, which its address names: --migrate \
+               gp2:500GiB@m5.xlarge",
+    },
+    Tip {
+        one: &["place"],
+        other: &["RUN|ADDRESS"],
+        text: "--place is where --need compares the vendors; --region chooses the prices of an address",
+    },
+    Tip {
         one: &["input"],
         other: &["columns"],
         text: "--columns describes a table, which needs no --input: leave one of them out",
     },
 ];
 
-/// What works where `--nbd` is missing, which another argument requires.
-const WITHOUT_NBD: &str = "--tls-certificates encrypts the connections of NBD, and a file or a block \
-                           device of this machine has none: add --nbd HOST:PORT, or leave \
-                           --tls-certificates out";
+/// What works where an argument of this name is missing.
+const MISSING: [(&str, &str); 4] = [
+    (
+        "nbd",
+        "--tls-certificates encrypts the connections of NBD, and a file or a block device of this \
+         machine has none: add --nbd HOST:PORT, or leave --tls-certificates out",
+    ),
+    (
+        "rw",
+        "the option is part of a load by flags, of which --rw names the kind, such as --rw randread",
+    ),
+    (
+        "RUN",
+        "`latest` is the newest run, and `blocklab list` lists all of them",
+    ),
+    (
+        "SHELL",
+        "name one of bash, zsh, fish, elvish and powershell",
+    ),
+];
 
 /// An argument that clap names in an error.
 struct Named {
@@ -179,16 +212,16 @@ pub(crate) fn with_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// Adds why `--nbd` is missing, where that is what is.
+/// Adds what would work, where [`MISSING`] knows it of the only argument that is missing.
 pub(crate) fn with_reason(mut error: clap::Error) -> clap::Error {
     let cli = Cli::command();
     let run = cli.find_subcommand("run").expect("a command");
     if let [missing] = &named(&error, run)[..]
-        // A group of which one is missing begins with a bracket.
-        && missing.is_option()
-        && missing.name == "nbd"
+        // Of a group of options, any would do.
+        && !missing.written.starts_with("<--")
+        && let Some((_, tip)) = MISSING.iter().find(|(name, _)| *name == missing.name)
     {
-        suggest(&mut error, WITHOUT_NBD.to_owned());
+        suggest(&mut error, (*tip).to_owned());
     }
     error
 }
@@ -309,6 +342,12 @@ mod tests {
             ("history --json --format text", "--format json"),
             ("fleet run --hosts a --slurm", "give one of them"),
             ("trace show t --input msr --columns x", "leave one of them"),
+            (
+                "advise --need 1TiB --vcpu 8 --instance m5.large",
+                "--instance already asks",
+            ),
+            ("advise --migrate gp2 --vcpu 4", "keeps the machine"),
+            ("price gp3 --place ireland", "--region chooses"),
         ] {
             let words = std::iter::once("blocklab").chain(line.split(' '));
             let error = Cli::try_parse_from(words).expect_err(line);

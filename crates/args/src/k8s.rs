@@ -153,7 +153,7 @@ pub struct K8sExpectArgs {
 }
 
 /// Parses a size or a time that is not zero.
-fn above_zero<T>(text: &str) -> Result<T, String>
+pub(crate) fn above_zero<T>(text: &str) -> Result<T, String>
 where
     T: FromStr<Err: Display> + Default + PartialEq,
 {

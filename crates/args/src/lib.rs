@@ -517,6 +517,7 @@ pub struct CompletionsArgs {
 
 #[cfg(test)]
 mod tests {
+    use blocklab_units::Nanos;
     use clap::CommandFactory;
 
     use super::*;
@@ -536,6 +537,31 @@ mod tests {
             ];
             assert!(Cli::try_parse_from(words).is_ok(), "{command}");
         }
+    }
+
+    /// The story: `advise --horizon 0s --burst` counted credits that last for no time at all.
+    #[test]
+    fn a_horizon_of_no_time_is_refused() {
+        let asked = ["blocklab", "advise", "--need", "1TiB", "--horizon", "0s"];
+        assert!(Cli::try_parse_from(asked).is_err());
+    }
+
+    /// The story: `run --duration 60s` was to be `--rate-iops`, and `run --filename` a word after `--`.
+    #[test]
+    fn the_names_that_other_tools_have_are_taken() {
+        let words = [
+            "blocklab",
+            "run",
+            "--filename",
+            "/data",
+            "--duration",
+            "60s",
+        ];
+        let Command::Run(args) = Cli::try_parse_from(words).expect("known").command else {
+            panic!("it is `run`");
+        };
+        assert_eq!(args.target, ["/data"]);
+        assert_eq!(args.runtime, Some(Nanos::from_secs(60)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use blocklab_compare::gate::Asked;
+use blocklab_compare::gate::LoadCondition;
 use blocklab_results::Wanted;
 use blocklab_results::output::Over;
 use clap::{Args, ValueHint};
@@ -52,7 +52,7 @@ pub struct MergeArgs {
 
 impl MergeArgs {
     /// Where and in which form the merged run is shown and kept, and by which conditions it is judged.
-    pub fn wanted(&self, asked: Vec<Asked>) -> Wanted {
+    pub fn wanted(&self, conditions: Vec<LoadCondition>) -> Wanted {
         Wanted {
             output: self.form.output(),
             in_lines: false,
@@ -61,7 +61,7 @@ impl MergeArgs {
             over: Over::forced(self.force),
             is_kept: !self.no_save,
             is_quiet: true,
-            conditions: asked,
+            conditions,
             is_strict: self.gate.strict,
         }
     }

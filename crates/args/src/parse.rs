@@ -53,7 +53,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
         ErrorKind::InvalidValue => {
             empty_path_error(&error).map_or_else(|| ParseError::Clap(error), ParseError::Message)
         }
-        ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error)),
+        ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error, arguments)),
         ErrorKind::ArgumentConflict => ParseError::Clap(with_tip(error)),
         ErrorKind::MissingRequiredArgument => ParseError::Clap(with_reason(error)),
         _ => ParseError::Clap(with_nearest_command(error)),
@@ -98,6 +98,20 @@ fn utf8_error(arguments: &[OsString]) -> String {
     )
 }
 
+/// Words for what a command does, of habit or of other tools, and how it is typed here. What clap finds
+/// nearest to them (`vdbench` for `benchmark`, `merge` for `remove`) does something else.
+const MEANT: [(&[&str], &str); 6] = [
+    (
+        &["bench", "benchmark", "measure", "start", "test"],
+        "blocklab run",
+    ),
+    (&["delete", "remove"], "blocklab rm"),
+    (&["studies"], "blocklab run --list"),
+    (&["replay"], "blocklab run --trace FILE"),
+    (&["analyse", "analyze"], "blocklab trace show"),
+    (&["version"], "blocklab --version"),
+];
+
 /// Adds the nearest command where clap suggests none: it sees neither swapped letters (`rnu`) nor the
 /// commands of another one (`trace advise`, `fit`).
 fn with_nearest_command(mut error: clap::Error) -> clap::Error {
@@ -105,6 +119,12 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
     };
+    let meant = MEANT.iter().find(|(words, _)| words.contains(&&*written));
+    if let Some((_, line)) = meant {
+        error.remove(ContextKind::SuggestedSubcommand);
+        suggest(&mut error, format!("there is `{line}`"));
+        return error;
+    }
     let known = command_lines(&Cli::command());
     let names = known.iter().filter_map(|line| line.split(' ').next_back());
     // What clap finds among its own commands is nearer than what is misspelt of another one.
@@ -138,7 +158,7 @@ const OWNERS: usize = 5;
 
 /// Names the commands that have the option, where another command was given it. Clap only knows the
 /// options of that one, and suggests one that is spelled alike or to pass the option as a value.
-fn with_owners(mut error: clap::Error) -> clap::Error {
+fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     let written = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
@@ -149,6 +169,12 @@ fn with_owners(mut error: clap::Error) -> clap::Error {
     let mut owners = Vec::new();
     add_owners(&Cli::command(), "blocklab", name, &mut owners);
     let [first, others @ ..] = owners.as_slice() else {
+        // Nobody means to pass an option as a value, as clap advises.
+        error.remove(ContextKind::Suggested);
+        if arguments.iter().any(|word| word == "run") {
+            let tip = "`blocklab fio` takes the options of fio, and `blocklab run --help` lists those of run";
+            suggest(&mut error, tip.to_owned());
+        }
         return error;
     };
     if owners.len() > OWNERS {
@@ -200,6 +226,46 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains(expected), "{text}");
         assert!(!text.contains(unexpected), "{text}");
+    }
+
+    /// The story: `blocklab benchmark` was to be `vdbench`, and `blocklab remove` `merge` or `serve`.
+    #[test]
+    fn a_word_of_habit_is_answered_with_the_command() {
+        check(&["blocklab", "benchmark"], "`blocklab run`", "vdbench");
+        check(&["blocklab", "remove", "latest"], "`blocklab rm`", "merge");
+        check(
+            &["blocklab", "trace", "replay", "a"],
+            "`blocklab run --trace FILE`",
+            "similar",
+        );
+    }
+
+    /// The story: `run --filename /data/x --direct=1`, as fio has it, was told to write `-- --direct`.
+    #[test]
+    fn an_option_of_fio_is_not_to_be_passed_as_a_value() {
+        check(
+            &["blocklab", "run", "--rw", "read", "--group_reporting"],
+            "`blocklab fio` takes the options of fio",
+            "-- --group_reporting",
+        );
+        check(
+            &["blocklab", "report", "a", "--pdf", "x"],
+            "--pdf",
+            "-- --pdf",
+        );
+    }
+
+    /// The story: `blocklab completions` and `blocklab report` said that `<SHELL>` and `<RUN>` are missing,
+    /// and not what to write there.
+    #[test]
+    fn a_missing_argument_is_answered_with_what_it_takes() {
+        for (words, expected) in [
+            (&["blocklab", "completions"][..], "bash, zsh, fish"),
+            (&["blocklab", "report"], "`latest` is the newest run"),
+            (&["blocklab", "run", "--depth", "32"], "--rw randread"),
+        ] {
+            check(words, expected, "--tls-certificates");
+        }
     }
 
     /// The story: `show --fail-on warning` was told to write `-- --fail-on`, and `show --strict` to use

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
-use blocklab_compare::gate::Asked;
+use blocklab_compare::gate::LoadCondition;
 use blocklab_results::Wanted;
 use blocklab_results::output::Over;
 use blocklab_store::is_id;
@@ -75,7 +75,7 @@ pub struct RunArgs {
     #[arg(long, conflicts_with_all = NOT_LISTED)]
     pub list: bool,
     /// What to measure: a directory, file or device, or `null` (default: the current directory)
-    #[arg(short, long, value_name = "TARGET", value_hint = ValueHint::AnyPath)]
+    #[arg(short, long, alias = "filename", value_name = "TARGET", value_hint = ValueHint::AnyPath)]
     pub target: Vec<String>,
     /// In a multi-system study: the system that --target stands for; the others are simulated
     #[arg(long, value_name = "NAME")]
@@ -90,7 +90,7 @@ pub struct RunArgs {
     #[arg(long)]
     pub size: Option<Bytes>,
     /// Measured time of each pass, such as 5s or 2min
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, aliases = ["duration", "time"], value_name = "TIME")]
     pub runtime: Option<Nanos>,
     /// Time before each pass that is not counted, such as 30s or 0s, until the target is warm
     #[arg(long, value_name = "TIME")]
@@ -167,7 +167,7 @@ pub struct RunArgs {
 
 impl RunArgs {
     /// Where and in which form the run is shown and kept, and by which conditions it is judged.
-    pub fn wanted(&self, asked: Vec<Asked>) -> Wanted {
+    pub fn wanted(&self, conditions: Vec<LoadCondition>) -> Wanted {
         let (output, in_lines) = (self.form.output(), self.json_lines);
         Wanted {
             output: if in_lines { Output::Json } else { output },
@@ -177,7 +177,7 @@ impl RunArgs {
             over: Over::forced(self.force),
             is_kept: !self.no_save,
             is_quiet: self.quiet,
-            conditions: asked,
+            conditions,
             is_strict: self.gate.strict,
         }
     }

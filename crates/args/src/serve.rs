@@ -39,10 +39,30 @@ pub struct ServeArgs {
         long,
         value_name = "ADDR:PORT",
         requires = "token_file",
-        conflicts_with = "port"
+        conflicts_with = "port",
+        value_parser = listened
     )]
     pub listen: Option<SocketAddr>,
     /// Use the token in this file instead of a new one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub token_file: Option<PathBuf>,
+}
+
+/// Parses the address and port to listen at.
+fn listened(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "write an address with its port, such as 10.0.0.7:7411".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: `--listen 0.0.0.0` was an "invalid socket address syntax", without one that is valid.
+    #[test]
+    fn an_address_without_a_port_is_answered_with_one() {
+        let why = listened("0.0.0.0").expect_err("no port");
+        assert!(why.contains("10.0.0.7:7411"), "{why}");
+        assert!(listened("[::]:80").is_ok());
+    }
 }

@@ -268,7 +268,7 @@ pub struct ReplayArgs {
     )]
     pub pace: PaceArg,
     /// Speed in per cent of the recorded one
-    #[arg(long, value_name = "PERCENT", requires = "trace", conflicts_with_all = NOT_A_TRACE, default_value = "100", value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    #[arg(long, value_name = "PERCENT", requires = "trace", conflicts_with_all = NOT_A_TRACE, default_value = "100", value_parser = speed)]
     pub speed: u64,
     /// Most operations in flight (default: no limit on sim:, else 1024 or fewer, 32 with --as fast)
     #[arg(long, value_name = "N", requires = "trace", conflicts_with_all = NOT_A_TRACE, value_parser = super::at_least_one)]
@@ -297,6 +297,15 @@ pub struct ReplayArgs {
     /// What is read
     #[command(flatten)]
     pub read: TraceInput,
+}
+
+/// Parses a speed in per cent: `200`, `200%`.
+fn speed(text: &str) -> Result<u64, String> {
+    let percent = text.strip_suffix('%').unwrap_or(text).parse().ok();
+    let known = percent.filter(|percent| (1..=100_000).contains(percent));
+    known.ok_or_else(|| {
+        "it is in per cent of the recorded one, 1 to 100000: 200 is twice as fast".to_owned()
+    })
 }
 
 impl ReplayArgs {
@@ -341,4 +350,19 @@ pub enum PaceArg {
     Dependent,
     /// In their order, each as soon as there is room in flight
     Fast,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: `--speed 2x` was told of an "invalid digit", and not that the number is in per cent.
+    #[test]
+    fn a_speed_is_in_per_cent() {
+        assert_eq!((speed("200"), speed("50%")), (Ok(200), Ok(50)));
+        for wrong in ["2x", "0", "-1", "100001", ""] {
+            let why = speed(wrong).expect_err(wrong);
+            assert!(why.contains("200 is twice as fast"), "{why}");
+        }
+    }
 }

@@ -209,9 +209,9 @@ impl Bill {
             // A price for each disk has the quantity 1; any other is a price by use, without one.
             let each = (price.per == Per::DiskMonth).then_some(1.0);
             self.item(&price, each, volumes);
-            // A price by use has no monthly sum; the item that was just added says what it counts.
-            if let Some(cost) = self.costs.last_mut()
-                && cost.usd_per_month.is_none()
+            // A price by use is always added, and says what it counts.
+            if each.is_none()
+                && let Some(cost) = self.costs.last_mut()
             {
                 cost.above = Some(above);
             }
@@ -219,7 +219,8 @@ impl Bill {
         }
     }
 
-    /// Adds what lies in the price's step: of `each` of the volumes; `None`: it is a price by use.
+    /// Adds what the volumes cost by this price. `each`: the quantity of one volume, of which the part that
+    /// lies in the price's step counts; `None`: it is a price by use.
     fn item(&mut self, price: &Price, each: Option<f64>, volumes: f64) {
         let quantity = each.map(|each| {
             let in_step = each.min(price.up_to.unwrap_or(f64::INFINITY)) - price.above;

@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use blocklab_device::{Binding, Load, drains, predict_rate};
-use blocklab_units::Bytes;
+use blocklab_units::{Bytes, SECTOR};
 use serde::Serialize;
 
 use crate::cost::Cost;
@@ -87,10 +87,10 @@ impl Written {
 
     /// The load, once all its parts are read. Without a share of reads it only reads.
     fn load(self) -> Result<SteadyLoad, String> {
-        let block = self
-            .block
-            .filter(|block| block.0 > 0)
-            .ok_or("the size of an operation is missing")?;
+        let block = self.block.ok_or("the size of an operation is missing")?;
+        if block.0 < SECTOR {
+            return Err(format!("an operation of {block} is smaller than a sector"));
+        }
         let iops = match (self.iops, self.byte_rate) {
             (Some(iops), None) => iops,
             (None, Some(bytes)) => bytes / block.as_f64(),
@@ -343,6 +343,8 @@ mod tests {
         };
         refuse("600iops", "the size of an operation is missing");
         refuse("16KiB", "the rate is missing");
+        // `16` was taken for operations of 16 bytes.
+        refuse("600iops,16", "16 B is smaller than a sector");
         refuse("600iops,4MB/s,4KiB", "two rates");
         refuse("many,4KiB", "`many` is neither");
         refuse("600iops,4KiB,130%write", "neither");

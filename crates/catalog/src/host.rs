@@ -66,7 +66,7 @@ impl Catalog {
         };
         hosts.retain(|host| wanted.has(host));
         if vendor.is_priced {
-            let prices = self.hours_in(region);
+            let prices = self.hourly_prices_in(region);
             for host in &mut hosts {
                 host.per_hour = prices.get(host.name.as_str()).copied();
             }

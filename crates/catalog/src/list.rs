@@ -71,7 +71,7 @@ impl Catalog {
             Some(vendor) => (self.list_machines(vendor, wanted), '-'),
         };
         listed.retain(|one| passes(one, filter));
-        let prices = self.hours_in(&filter.region);
+        let prices = self.hourly_prices_in(&filter.region);
         for one in &mut listed {
             one.usd_per_hour = prices.get(one.name.as_str()).copied();
         }
@@ -136,8 +136,8 @@ impl Catalog {
         })
     }
 
-    /// The newest Linux price of every type in a region.
-    pub(crate) fn hours_in(&self, region: &str) -> HashMap<&str, f64> {
+    /// The newest price in USD an hour with Linux of every type in a region.
+    pub(crate) fn hourly_prices_in(&self, region: &str) -> HashMap<&str, f64> {
         let mut newest: HashMap<&str, (Date, f64)> = HashMap::new();
         for list in self.lists() {
             let Some(place) = list.place(region) else {
@@ -188,7 +188,7 @@ impl Machine<'_> {
             });
             fits.find_map(|granted| granted.row.get("iops"))
         };
-        let has_disks = self.row.get::<u32>("disks");
+        let disks = self.row.get::<u32>("disks");
         Listed {
             name: self.name.clone(),
             vcpus: self.vcpus(),
@@ -201,10 +201,10 @@ impl Machine<'_> {
             ebs_max_mb_per_s: in_mb("burst_throughput").or(in_mb("throughput")),
             ebs_base_iops: iops("iops"),
             ebs_max_iops: iops("burst_iops").or(iops("iops")),
-            disks: has_disks.unwrap_or(0),
-            disk_gb: has_disks.map(|_| self.disk_size().as_f64() / 1e9),
-            disk_read_iops: has_disks.and_then(|_| own_disk_iops(Covers::Reads)),
-            disk_write_iops: has_disks.and_then(|_| own_disk_iops(Covers::Writes)),
+            disks: disks.unwrap_or(0),
+            disk_gb: disks.map(|_| self.disk_size().as_f64() / 1e9),
+            disk_read_iops: disks.and_then(|_| own_disk_iops(Covers::Reads)),
+            disk_write_iops: disks.and_then(|_| own_disk_iops(Covers::Writes)),
             usd_per_hour: None,
         }
     }

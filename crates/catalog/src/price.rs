@@ -360,10 +360,10 @@ impl Catalog {
         }
         let known = self.regions_of(name);
         let hint = did_you_mean(region, known.iter().map(String::as_str), || {
-            let some: Vec<&str> = known.iter().map(String::as_str).take(3).collect();
-            match some.as_slice() {
-                [] => "no price of this vendor is known".to_owned(),
-                some => format!("regions are named as in {}", some.join(", ")),
+            if known.is_empty() {
+                "no price of this vendor is known".to_owned()
+            } else {
+                format!("regions are named as in {}", self.usual_region(name))
             }
         });
         Err(format!("no price list of region {region} is known; {hint}"))

@@ -254,13 +254,40 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
         let vendor = name.split_once('/').map(|(vendor, _)| vendor);
         let mut near: Vec<&str> = types.iter().map(String::as_str).collect();
         near.retain(|known| known.split_once('/').map(|(vendor, _)| vendor) == vendor);
-        let hint = did_you_mean(name, near.iter().copied(), || match near.as_slice() {
-            [] => format!("the vendors are {}", catalog.vendor_names().join(", ")),
-            near => format!("the types are {}", near.join(", ")),
+        let hint = did_you_mean(name, near.iter().copied(), || {
+            if let Some(full) = other_vendor(catalog, name) {
+                return format!("did you mean {full}?");
+            }
+            match (sizes_of(catalog, name).as_slice(), near.as_slice()) {
+                ([], []) => format!("the vendors are {}", catalog.vendor_names().join(", ")),
+                ([], near) => format!("the types are {}", near.join(", ")),
+                (sizes, _) => format!("as a machine it comes as {}", sizes.join(", ")),
+            }
         });
         format!("no volume type {name}; {hint}")
     };
     Refusal::new(Part::Volume, message)
+}
+
+/// The volume type of another vendor that has this name, which was written without the vendor.
+fn other_vendor(catalog: &Catalog, name: &str) -> Option<String> {
+    let mut full = catalog
+        .vendor_names()
+        .into_iter()
+        .map(|vendor| format!("{vendor}/{name}"));
+    full.find(|full| catalog.volume_type(full).is_some())
+}
+
+/// The instance types of the family of this name (`i3`, or with a size that it lacks), the smallest first.
+fn sizes_of<'c>(catalog: &'c Catalog, name: &str) -> Vec<&'c str> {
+    let mut sizes = catalog.instance_types();
+    sizes.retain(|known| family(known) == family(name));
+    sizes.sort_by_key(|size| {
+        catalog
+            .instance(size, None)
+            .and_then(|instance| instance.vcpus)
+    });
+    sizes
 }
 
 /// The instance type on the day of the offer.
@@ -272,18 +299,8 @@ fn find_instance(catalog: &Catalog, offer: &Offer, name: &str) -> Result<Instanc
         return Err(Refusal::new(Part::Key("as-of"), message));
     }
     catalog.instance(name, offer.as_of).ok_or_else(|| {
-        // The name of a family alone (`i3`), or with a size that it lacks, is answered with its sizes, the
-        // smallest first.
-        let types = catalog.instance_types();
-        let mut sizes = types.clone();
-        sizes.retain(|known| family(known) == family(name));
-        sizes.sort_by_key(|size| {
-            catalog
-                .instance(size, None)
-                .and_then(|instance| instance.vcpus)
-        });
-        let hint = match sizes.as_slice() {
-            [] => did_you_mean(name, types, || {
+        let hint = match sizes_of(catalog, name).as_slice() {
+            [] => did_you_mean(name, catalog.instance_types(), || {
                 "`blocklab catalog list` shows them".to_owned()
             }),
             sizes => did_you_mean(name, sizes.iter().copied(), || {

@@ -471,6 +471,11 @@ fn names_are_guessed() {
     refuse("9xlocal@i3.metal", "has 8 disks of its own");
     refuse("local:1TiB@i3.metal", "take no size");
     refuse("gp3,region=us-eats-1", "did you mean us-east-1?");
+    // The story: types of another vendor without its name were answered with the types of AWS, and so was
+    // a family of machines.
+    refuse("pd-ssd:1TiB", "did you mean gcp/pd-ssd?");
+    refuse("i3", "as a machine it comes as i3.large, i3.xlarge");
+    refuse("gp3,region=virginia", "regions are named as in us-east-1");
     refuse("azure/Premiun:1TiB", "no volume type");
     refuse(
         "gp3:1TiB@azure/Standard_A5",

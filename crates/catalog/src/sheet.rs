@@ -415,7 +415,8 @@ fn reaches(resolved: &Resolved) -> Result<Vec<Reach>, String> {
     Ok(found)
 }
 
-/// The first second or so of a limiter's own bucket is left out: what people ask for is the rate.
+/// The phases of a prediction, without the first seconds in which a limiter's own bucket drains: what users
+/// look for is the rate.
 fn stretches(prediction: &Prediction, limits: &[Limit]) -> Vec<Stretch> {
     let phases = prediction.phases.iter();
     let mut found: Vec<Stretch> = phases.map(|phase| Stretch::new(phase, limits)).collect();

@@ -175,6 +175,16 @@ pub struct Priced {
 }
 
 impl Priced {
+    /// The day whose prices are wanted: the last that an address names (`as-of`), else today.
+    fn wanted_day(&self, today: Date) -> Date {
+        let addresses = self.addresses.iter().filter_map(|text| text.parse().ok());
+        let days = addresses.filter_map(|address| match address {
+            Address::Sold(offer) => offer.as_of,
+            Address::File(_) => None,
+        });
+        days.max().unwrap_or(today)
+    }
+
     /// US dollars for one of these; `None`: not known.
     pub fn per(&self, unit: Unit) -> Option<f64> {
         let found = self.units.iter().find(|price| price.unit == unit);
@@ -332,14 +342,16 @@ pub fn old_lists(priced: &[Priced], today: Date) -> Vec<OldList> {
     dates.sort_unstable();
     dates.dedup();
     let lists = dates.into_iter().map(|date| {
-        let of_list = priced.iter().filter(|one| one.dates.contains(&date));
+        let of_list = priced
+            .iter()
+            .filter(|one| one.dates.contains(&date) && date.years_until(one.wanted_day(today)) > 0);
         OldList {
             date,
             years: date.years_until(today),
             names: of_list.map(|one| one.name.clone()).collect(),
         }
     });
-    lists.filter(|list| list.years > 0).collect()
+    lists.filter(|list| !list.names.is_empty()).collect()
 }
 
 fn insert<T: PartialEq>(list: &mut Vec<T>, value: T) {

@@ -272,6 +272,29 @@ fn only_what_is_sold_can_be_chosen() {
     refuse("azure/P40,performance=on_demand", known);
 }
 
+/// The story: a disk of 200 GiB was held back by "gcp/n2-standard-8: throughput by size", and a larger machine
+/// gave no more.
+#[test]
+fn a_limit_by_size_names_the_disks_and_not_only_the_machine() {
+    let limits = |text: &str| {
+        let limits = found(text, &Catalog::embedded()).spec.limits();
+        let names = limits.iter().map(|limit| limit.name.to_string());
+        names.collect::<Vec<_>>()
+    };
+    for (text, machine) in [
+        ("gcp/pd-ssd:200GiB@n2-standard-8", "gcp/n2-standard-8"),
+        ("gcp/pd-ssd:200GiB", "a machine"),
+    ] {
+        let named = limits(text);
+        for what in [
+            "throughput by size of all gcp/pd-ssd",
+            "IOPS by size of all gcp/pd-ssd (reads)",
+        ] {
+            assert!(named.contains(&format!("{machine}: {what}")), "{named:?}");
+        }
+    }
+}
+
 #[test]
 fn google_counts_all_disks_of_a_type_once() {
     let caps = |text: &str| {

@@ -207,9 +207,9 @@ fn derived_need(
     }
     derived.remarks.extend(derived.lower_bound.clone());
     if let Some(current) = current {
-        let is_asked = derived.need.iops > 0.0 || derived.need.bytes_per_s > 0.0;
+        let names_rates = derived.need.iops > 0.0 || derived.need.bytes_per_s > 0.0;
         derived.need = promised(current, derived.need);
-        if !is_asked {
+        if !names_rates {
             derived.remarks.push(format!(
                 "The need is all that {} promises for ever: --need iops=… asks for what is used of it.",
                 current.address

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use blocklab_compare::gate::{Asked, Evidence, Gate, answer};
+use blocklab_compare::gate::{Evidence, Gate, LoadCondition, answer};
 use blocklab_compare::history::{AgainstHistory, HistoryRun, against_history};
 use blocklab_console::{place, terminal};
 use blocklab_findings::assess;
@@ -22,15 +22,19 @@ use crate::gate::conclude;
 use blocklab_args::{CompareArgs, Output};
 
 /// Compares the named run with the earlier level of each of its loads.
-pub fn compare(args: &CompareArgs, asked: &[Asked], store: &Store) -> Result<ExitCode> {
+pub fn compare(
+    args: &CompareArgs,
+    conditions: &[LoadCondition],
+    store: &Store,
+) -> Result<ExitCode> {
     let [run] = &args.runs[..] else {
         bail!("--against-history is about one run: its history is what it is compared with");
     };
     let record = chosen::record(run, store)?;
-    gate::check_cases(asked, &[&record])?;
+    gate::check_cases(conditions, &[&record])?;
     let (own, earlier) = runs(&record, args.tag.as_deref(), store)?;
     let against = against_history(&own, &earlier, args.at_least.unwrap_or(0.0));
-    let gate = judge(asked, &record, &against);
+    let gate = judge(conditions, &record, &against);
     let fields = fields! {
         history_comparison_format: 1,
         verdict: words::answer::against_history(&against).text,
@@ -98,12 +102,12 @@ fn runs(
 }
 
 /// The answers to the conditions; `None` without a condition.
-fn judge(asked: &[Asked], record: &Record, against: &AgainstHistory) -> Option<Gate> {
+fn judge(conditions: &[LoadCondition], record: &Record, against: &AgainstHistory) -> Option<Gate> {
     let found = assess(record).findings;
     let evidence = Evidence {
         runs: &[(record, &found)],
         history: Some(against),
         ..Evidence::default()
     };
-    answer(asked, evidence)
+    answer(conditions, evidence)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use blocklab_compare::compare::{Comparison, Margins, compare as compare_records};
-use blocklab_compare::gate::{Asked, Condition, Evidence, Gate, answer};
+use blocklab_compare::gate::{Condition, Evidence, Gate, LoadCondition, answer};
 use blocklab_findings::{Assessment, assess};
 use blocklab_record::Record;
 use blocklab_report::document::Form;
@@ -13,7 +13,7 @@ use blocklab_report::{json, views};
 use blocklab_store::Store;
 
 use crate::answer::check_streams;
-use crate::gate::{self as gate_args, Asking};
+use crate::gate::{self as gate_args, GateCommand};
 use crate::{against, chosen};
 use blocklab_args::{CompareArgs, Output};
 use blocklab_console::terminal;
@@ -24,9 +24,9 @@ use blocklab_store::each;
 /// Compares runs with one of them.
 pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     check_streams(args.html.as_deref(), args.form)?;
-    let asked = asked(args)?;
+    let conditions = conditions(args)?;
     if args.against_history {
-        return against::compare(args, &asked, store);
+        return against::compare(args, &conditions, store);
     }
     let loaded = each(&args.runs, |run| chosen::record(run, store));
     let mut records = loaded.into_iter().collect::<Result<Vec<_>, _>>()?;
@@ -36,20 +36,20 @@ pub fn compare(args: &CompareArgs, store: &Store) -> Result<ExitCode> {
     }
     let all: Vec<&Record> = records.iter().collect();
     chosen::all_different(&args.runs, &all)?;
-    gate::check_cases(&asked, &all)?;
-    let comparison = compare_records(&all, baseline, margins(args, &asked));
+    gate::check_cases(&conditions, &all)?;
+    let comparison = compare_records(&all, baseline, margins(args, &conditions));
     let assessments: Vec<Assessment> = all.iter().map(|record| assess(record)).collect();
     let assessed: Vec<_> = all.iter().copied().zip(&assessments).collect();
-    let gate = judge(&asked, &assessed, &comparison);
+    let gate = judge(&conditions, &assessed, &comparison);
     show(args, &assessed, &comparison, gate.as_ref())?;
     gate_args::conclude(&args.gate, all, gate.as_ref(), Over::forced(args.force))
 }
 
 /// The differences that matter: the one of the gate, or `--at-least`. The number of passes that would
 /// show a difference is calculated for it.
-fn margins(args: &CompareArgs, asked: &[Asked]) -> Margins {
+fn margins(args: &CompareArgs, conditions: &[LoadCondition]) -> Margins {
     let defaults = Margins::default();
-    let losses = asked.iter().filter_map(|one| match one.condition {
+    let losses = conditions.iter().filter_map(|one| match one.condition {
         Condition::Slower { percent } => percent,
         _ => None,
     });
@@ -63,20 +63,20 @@ fn margins(args: &CompareArgs, asked: &[Asked]) -> Margins {
 }
 
 /// The conditions of the gate. `slower` without a percentage allows the smallest difference that matters.
-fn asked(args: &CompareArgs) -> Result<Vec<Asked>> {
-    let mut asked = gate_args::conditions(&args.gate, Asking::Compare)?;
+fn conditions(args: &CompareArgs) -> Result<Vec<LoadCondition>> {
+    let mut conditions = gate_args::conditions(&args.gate, GateCommand::Compare)?;
     let usual = args.at_least.unwrap_or(Condition::LOSS_PERCENT);
-    for one in &mut asked {
+    for one in &mut conditions {
         if let Condition::Slower { percent } = &mut one.condition {
             percent.get_or_insert(usual);
         }
     }
-    Ok(asked)
+    Ok(conditions)
 }
 
 /// The answers to the conditions; `None` without a condition.
 fn judge(
-    asked: &[Asked],
+    conditions: &[LoadCondition],
     assessed: &[(&Record, &Assessment)],
     comparison: &Comparison,
 ) -> Option<Gate> {
@@ -87,7 +87,7 @@ fn judge(
         comparison: Some(comparison),
         ..Evidence::default()
     };
-    answer(asked, evidence)
+    answer(conditions, evidence)
 }
 
 /// Prints the comparison in words or JSON, and writes its page.

@@ -140,6 +140,10 @@ fn candidates(
         "RUN|ADDRESS" => [runs(store), addresses()].concat(),
         "STUDY" => studies::builtin_names().map(str::to_owned).collect(),
         "ADDRESS" => addresses(),
+        "PLACE" => {
+            let places = catalog.map_or_else(Vec::new, Catalog::places);
+            places.into_iter().map(|place| place.name).collect()
+        }
         MODEL => catalog.map_or_else(Vec::new, |catalog| models(begun, catalog)),
         "TARGET" => match Target::address_text(begun) {
             Some(rest) => {
@@ -302,6 +306,7 @@ mod tests {
         check("run --target=x --again ", Some("RUN"), "");
         check("diagnose latest --expect gp", Some("ADDRESS"), "gp");
         check("catalog show i", Some("ADDRESS"), "i");
+        check("price --place ire", Some("PLACE"), "ire");
         check("emulate gp", Some("MODEL"), "gp");
         check("note k3f --delete", None, "");
         check("show k3f ", None, "");
@@ -346,6 +351,7 @@ mod tests {
         let catalog = Catalog::embedded();
         let of = |kind, begun| candidates(kind, begun, None, Some(&catalog));
         assert_eq!(of("STUDY", "i3"), ["i3-vs-i2", "i3-metal"]);
+        assert_eq!(of("PLACE", "ire"), ["ireland"]);
         assert_eq!(of("TARGET", "sim:gp3"), ["sim:gp3:"]);
         assert_eq!(of("TARGET", "s"), ["sim:"]);
         // The story: Tab offered `sim:hcloud/block:`, which is refused: nobody documents its rates.

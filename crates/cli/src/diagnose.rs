@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use blocklab_catalog::unit_price::{Bought, Priced, price as priced};
 use blocklab_catalog::{Catalog, Resolved, resolve_text};
 use blocklab_compare::expect::{Expectation, diagnose_each as judge};
-use blocklab_compare::gate::{Asked, Evidence, Gate, answer};
+use blocklab_compare::gate::{Evidence, Gate, LoadCondition, answer};
 use blocklab_findings::{assess, best_output};
 use blocklab_record::{Record, TargetFacts};
 use blocklab_report::document::Form;
@@ -20,7 +20,7 @@ use blocklab_workload::Address;
 use crate::answer::check_streams;
 use crate::catalog::unusable;
 use crate::chosen;
-use crate::gate::{self as gate_args, Asking};
+use crate::gate::{self as gate_args, GateCommand};
 use blocklab_args::{DiagnoseArgs, Output};
 use blocklab_console::terminal;
 use blocklab_results::gate;
@@ -37,16 +37,16 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
         );
     }
     check_streams(args.html.as_deref(), args.form)?;
-    let asking = if args.expect.is_empty() {
-        Asking::Diagnose
+    let command = if args.expect.is_empty() {
+        GateCommand::Diagnose
     } else {
-        Asking::DiagnoseExpected
+        GateCommand::DiagnoseExpected
     };
-    let asked = gate_args::conditions(&args.gate, asking)?;
+    let conditions = gate_args::conditions(&args.gate, command)?;
     let catalog = blocklab_console::place::load_catalog()?;
     let judged = each(&args.runs, |run| -> Result<_> {
         let record = chosen::record(run, store)?;
-        let (page, gate) = diagnose_run(args, &asked, &record, &catalog)?;
+        let (page, gate) = diagnose_run(args, &conditions, &record, &catalog)?;
         Ok((page, (record, gate)))
     });
     let (mut pages, mut gates) = (Vec::new(), Vec::new());
@@ -81,11 +81,11 @@ pub fn diagnose(args: &DiagnoseArgs, store: &Store) -> Result<ExitCode> {
 /// The diagnosis of one run as text or JSON, and its gate. Its page is written.
 fn diagnose_run(
     args: &DiagnoseArgs,
-    asked: &[Asked],
+    conditions: &[LoadCondition],
     record: &Record,
     catalog: &Catalog,
 ) -> Result<(String, Option<Gate>)> {
-    gate::check_cases(asked, &[record])?;
+    gate::check_cases(conditions, &[record])?;
     let addresses = addresses(&args.expect, &record.id, &record.targets)?;
     let found = addresses.iter().map(|text| find(text, record, catalog));
     let bought = found.collect::<Result<Vec<_>>>()?;
@@ -122,7 +122,7 @@ fn diagnose_run(
         compared: diagnosis.expected.as_ref(),
         ..Evidence::default()
     };
-    let gate = answer(asked, evidence);
+    let gate = answer(conditions, evidence);
     let text = match args.form.output() {
         Output::Json => json::diagnosis(record, &diagnosis, gate.as_ref()),
         Output::Document(Form::Html) => {

@@ -59,7 +59,7 @@ pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     let started = Timestamp::now();
     let id = store.new_id(started, chance()?);
     let size = Bytes(volumes.iter().map(|volume| volume.size()).sum());
-    let mut record = model.record(args, size, served.places(), id, started);
+    let mut record = model.record(args, size, served.addresses(), id, started);
     let mut so_far = SeenSoFar::new((!args.no_save).then_some(store));
     control.listen(listener)?;
     while !stopped.load(Ordering::Relaxed) {
@@ -230,13 +230,13 @@ impl Model {
         }
     }
 
-    /// A Record without measurements. `size`: that of all volumes, as clients see them; `places`: the
+    /// A Record without measurements. `size`: that of all volumes, as clients see them; `addresses`: the
     /// addresses at which clients find them.
     fn record(
         &self,
         args: &EmulateArgs,
         size: Bytes,
-        places: &str,
+        addresses: &str,
         id: String,
         started: Timestamp,
     ) -> Record {
@@ -249,7 +249,7 @@ impl Model {
             origin: Origin::Emulated,
             requested: Requested {
                 name: args.name.clone().unwrap_or_else(|| self.text.clone()),
-                description: format!("{} served at {}", self.text, places),
+                description: format!("{} served at {}", self.text, addresses),
                 seed: self.seed.to_string(),
                 aggregate: "mean".to_owned(),
                 passes: 1,
@@ -334,9 +334,8 @@ struct Watch<'a> {
     /// The end of the current interval.
     next: Nanos,
     /// Whether progress is drawn on the terminal.
-    draws: bool,
-    /// Number of lines that are drawn.
-    drawn: usize,
+    is_drawn: bool,
+    drawn_lines: usize,
     output: LastingOutput,
 }
 
@@ -359,8 +358,8 @@ impl<'a> Watch<'a> {
             waited: vec![Vec::new(); volumes.len()],
             began,
             next: began + INTERVAL,
-            draws: !args.quiet && !args.json && terminal::size().is_some(),
-            drawn: 0,
+            is_drawn: !args.quiet && !args.json && terminal::size().is_some(),
+            drawn_lines: 0,
             output: LastingOutput::default(),
         }
     }
@@ -392,7 +391,7 @@ impl<'a> Watch<'a> {
             let waited = instance.map_or(Vec::new(), |instance| instance.waited(index));
             let slice = self.samplers[index].slice(now, volume.observed(), balances.clone());
             let before = std::mem::replace(&mut self.waited[index], waited);
-            let (Some(clients), true) = (clients, self.draws || self.args.json) else {
+            let (Some(clients), true) = (clients, self.is_drawn || self.args.json) else {
                 continue;
             };
             let now = Now {
@@ -416,7 +415,7 @@ impl<'a> Watch<'a> {
                 lines.extend(observed::lines(&now, style.columns()))
             }
         }
-        if self.draws && clients.is_some() {
+        if self.is_drawn && clients.is_some() {
             self.draw(&lines);
         }
     }
@@ -425,16 +424,16 @@ impl<'a> Watch<'a> {
     fn draw(&mut self, lines: &[String]) {
         /// With more, a small screen would scroll.
         const MOST: usize = 16;
-        if !self.draws {
+        if !self.is_drawn {
             return;
         }
-        let up = match self.drawn {
+        let up = match self.drawn_lines {
             0 | 1 => String::new(),
-            drawn => format!("\x1b[{}A", drawn - 1),
+            lines => format!("\x1b[{}A", lines - 1),
         };
         let lines = &lines[..lines.len().min(MOST)];
         eprint!("{up}\r\x1b[J{}", lines.join("\n"));
-        self.drawn = lines.len();
+        self.drawn_lines = lines.len();
     }
 
     /// The measurement of each volume, up to the end of the last interval.

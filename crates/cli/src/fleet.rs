@@ -21,7 +21,7 @@ use blocklab_units::plural;
 use jiff::Timestamp;
 
 use crate::answer::check_streams;
-use crate::gate::{self, Asking};
+use crate::gate::{self, GateCommand};
 use crate::request::request;
 use blocklab_args::{FleetArgs, FleetCommand, FleetRunArgs, Output};
 use hosts::Hosts;
@@ -40,7 +40,7 @@ fn run(args: &FleetRunArgs, store: &Store, given: Option<PathBuf>) -> Result<u8>
     check_streams(args.run.html.as_deref(), args.run.form)?;
     let wanted = args
         .run
-        .wanted(gate::conditions(&args.run.gate, Asking::Run)?);
+        .wanted(gate::conditions(&args.run.gate, GateCommand::Run)?);
     // A store or a file that cannot be written is an error before any host is started.
     wanted.try_out(store)?;
     let load = load(args, &wanted, store)?;

@@ -1,11 +1,11 @@
-//! In: `--fail-on` and `--gates`. Out: what a command asks of its runs, checked against what it can
+//! In: `--fail-on` and `--gates`. Out: the conditions on the runs of a command, each of which it can
 //! answer.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use blocklab_compare::gate::{Asked, Condition, Gate, Loads, asked_in};
+use blocklab_compare::gate::{Condition, Gate, LoadCondition, Loads, conditions_in};
 use blocklab_host::{LARGEST_SCRIPT, read_input};
 use blocklab_record::Record;
 use blocklab_report::junit::Answered;
@@ -14,9 +14,9 @@ use blocklab_results::output::Over;
 
 use blocklab_args::GateArgs;
 
-/// Who answers.
+/// The command that answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asking {
+pub enum GateCommand {
     /// `blocklab run`.
     Run,
     /// `blocklab compare`.
@@ -27,7 +27,7 @@ pub enum Asking {
     Diagnose,
 }
 
-impl Asking {
+impl GateCommand {
     /// What would answer a condition that this command cannot answer.
     fn refused(self, condition: Condition) -> Option<&'static str> {
         match (condition, self) {
@@ -47,27 +47,31 @@ impl Asking {
     }
 }
 
-/// All that is asked, in the order of the command line, then of the file.
-pub fn conditions(args: &GateArgs, asking: Asking) -> Result<Vec<Asked>> {
-    let mut asked: Vec<Asked> = args.fail_on.iter().map(|one| Asked::from(*one)).collect();
+/// All conditions, in the order of the command line, then of the file.
+pub fn conditions(args: &GateArgs, command: GateCommand) -> Result<Vec<LoadCondition>> {
+    let mut conditions: Vec<LoadCondition> = args
+        .fail_on
+        .iter()
+        .map(|one| LoadCondition::from(*one))
+        .collect();
     if let Some(path) = &args.gates {
-        asked.extend(read(path)?);
+        conditions.extend(read(path)?);
     }
-    if args.strict && asked.is_empty() {
+    if args.strict && conditions.is_empty() {
         bail!("--strict is about a condition: add --fail-on CONDITION or --gates FILE");
     }
-    if args.junit.is_some() && asked.is_empty() {
+    if args.junit.is_some() && conditions.is_empty() {
         bail!("--junit writes answers to conditions: add --fail-on CONDITION or --gates FILE");
     }
-    for one in &asked {
-        if let Some(way_out) = asking.refused(one.condition) {
+    for one in &conditions {
+        if let Some(way_out) = command.refused(one.condition) {
             bail!("`{}` cannot be answered here: {way_out}", one.condition);
         }
         if one.condition == Condition::Missed && one.loads != Loads::default() {
             bail!("`missed` is about limits and not about loads: ask it outside of a [[gate]]");
         }
     }
-    Ok(asked)
+    Ok(conditions)
 }
 
 /// Writes the answers about these runs where `--junit` wants them, and gives the exit code.
@@ -84,10 +88,10 @@ pub fn conclude(
 }
 
 /// The conditions in a TOML file of gates.
-fn read(path: &Path) -> Result<Vec<Asked>> {
+fn read(path: &Path) -> Result<Vec<LoadCondition>> {
     let wrong = |why: String| anyhow!("cannot use the gates in {}: {why}", path.display());
     let bytes = read_input(path, LARGEST_SCRIPT).map_err(|error| wrong(error.to_string()))?;
     let text = String::from_utf8(bytes)
         .map_err(|_| wrong("it is no text in UTF-8: save it as UTF-8".to_owned()))?;
-    asked_in(&text).map_err(wrong)
+    conditions_in(&text).map_err(wrong)
 }

@@ -10,13 +10,13 @@ use jiff::Timestamp;
 
 use crate::answer::check_streams;
 use crate::chosen;
-use crate::gate::{self, Asking};
+use crate::gate::{self, GateCommand};
 use blocklab_args::MergeArgs;
 
 /// Merges the runs, keeps the merged one, and shows it. Returns the exit code.
 pub fn merge(args: &MergeArgs, store: &Store) -> Result<u8> {
     check_streams(args.html.as_deref(), args.form)?;
-    let wanted = args.wanted(gate::conditions(&args.gate, Asking::Run)?);
+    let wanted = args.wanted(gate::conditions(&args.gate, GateCommand::Run)?);
     // An output that cannot be written is an error before the runs are read.
     wanted.try_out(store)?;
     let runs = args

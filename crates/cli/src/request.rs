@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 
 use anyhow::{Context, Result, anyhow, bail};
-use blocklab_compare::gate::{Asked, check_cases};
+use blocklab_compare::gate::{LoadCondition, check_cases};
 use blocklab_console::{chance, place};
 use blocklab_host::{LARGEST_SCRIPT, read_at_most, read_input};
 use blocklab_native::{self as native, Overrides, studies};
@@ -24,8 +24,8 @@ use crate::load;
 use crate::trace;
 use blocklab_args::{LoadArgs, RunArgs, TraceInput};
 
-/// Turns the arguments into a request. The conditions `asked` must be about cases that the study has.
-pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request> {
+/// Turns the arguments into a request. The `conditions` must be about cases that the study has.
+pub fn request(args: &RunArgs, conditions: &[LoadCondition], store: &Store) -> Result<Request> {
     let mut loaded = load_study(args, store)?;
     // Several systems may be measured on the same target.
     if loaded.study.publication.systems.is_empty() {
@@ -33,7 +33,7 @@ pub fn request(args: &RunArgs, asked: &[Asked], store: &Store) -> Result<Request
     }
     // Before some are chosen: one file of gates serves a study also where a part of it is run.
     let cases = loaded.study.plan.cases.iter();
-    check_cases(asked, cases.map(|case| &*case.name))?;
+    check_cases(conditions, cases.map(|case| &*case.name))?;
     let until = args.repeat_until.map(|percent| Until {
         percent,
         limit: args.repeat_for,
@@ -118,7 +118,10 @@ fn name_their_targets(plan: &Plan) -> bool {
 /// The study that the arguments name, before anything is overridden.
 fn load_study(args: &RunArgs, store: &Store) -> Result<Loaded> {
     if args.replay.trace.is_empty() && args.replay.read.is_given() {
-        bail!(TraceInput::NEEDS_A_TRACE);
+        bail!(
+            "{}; --target names what is measured",
+            TraceInput::NEEDS_A_TRACE
+        );
     }
     match &args.again {
         Some(run) => from_run(run, args, store),
@@ -375,12 +378,10 @@ fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
 
 /// Refuses a region that is smaller than one block of the job.
 fn has_room(args: &RunArgs, name: &str, job: &Job) -> Result<()> {
-    let (Some(size), block) = (job.region.size, job.least_room()) else {
+    let block = job.least_room();
+    let Some(size) = job.region.size.filter(|size| *size < block) else {
         return Ok(());
     };
-    if size >= block {
-        return Ok(());
-    }
     let (whose, way_out) = match args.size {
         Some(_) => ("--size", "give that size or more"),
         None => (name, "make `size` larger"),
@@ -426,7 +427,11 @@ fn source(study: &str) -> Result<(String, String, bool)> {
         ),
         io::ErrorKind::NotFound => anyhow!(
             "{study} is neither a file nor a built-in study; {}",
-            study_hint(study)
+            if study.contains('/') {
+                "--target names a device or directory to measure".to_owned()
+            } else {
+                study_hint(study)
+            }
         ),
         _ => anyhow!("cannot read the study {study}: {error}"),
     })?;

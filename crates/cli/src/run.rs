@@ -14,7 +14,7 @@ use blocklab_tools::fio::{self, JobFile};
 
 use crate::answer::check_streams;
 use crate::dry_run;
-use crate::gate::{self, Asking};
+use crate::gate::{self, GateCommand};
 use crate::request::{example, request};
 use crate::study_list;
 use blocklab_args::RunArgs;
@@ -39,7 +39,7 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
 
 /// Measures a study. Returns the exit code.
 fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
-    let wanted = args.wanted(gate::conditions(&args.gate, Asking::Run)?);
+    let wanted = args.wanted(gate::conditions(&args.gate, GateCommand::Run)?);
     // A store or a file that cannot be written is an error before anything is measured.
     wanted.try_out(store)?;
     let setting = Setting {
@@ -65,8 +65,8 @@ fn forecast(args: &RunArgs, store: &Store) -> Result<()> {
         // No handler is installed: a forecast has nothing to close, so Ctrl-C may just end it.
         interrupted: &AtomicBool::new(false),
     };
-    let asked = gate::conditions(&args.gate, Asking::Run)?;
-    dry_run::print(&request(args, &asked, store)?, setting, args.form)
+    let conditions = gate::conditions(&args.gate, GateCommand::Run)?;
+    dry_run::print(&request(args, &conditions, store)?, setting, args.form)
 }
 
 /// The error where an option is given that a job file cannot follow.
@@ -84,7 +84,7 @@ fn is_job_file(args: &RunArgs) -> bool {
 
 /// Runs a job file of fio, keeps the run and shows it as any other.
 fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
-    let wanted = args.wanted(gate::conditions(&args.gate, Asking::Run)?);
+    let wanted = args.wanted(gate::conditions(&args.gate, GateCommand::Run)?);
     wanted.try_out(store)?;
     let of_studies = [
         ("--case", !args.case.is_empty()),

@@ -5,7 +5,7 @@
 //! Anything else is *undecided*: more passes would make the interval narrower. What was not
 //! measured never passes.
 
-mod asked;
+mod answer;
 mod beyond;
 mod condition;
 mod file;
@@ -26,9 +26,9 @@ use missed::missed;
 use slower::slower;
 use warning::warning;
 
-pub use asked::{Asked, Evidence, NoSuchCase, answer, cases, check_cases};
+pub use answer::{Evidence, LoadCondition, NoSuchCase, answer, cases, check_cases};
 pub use condition::{Bound, Condition, Figure, NoCondition, percent};
-pub use file::asked_in;
+pub use file::conditions_in;
 pub use loads::{Loads, fits};
 
 /// The answer to a condition.
@@ -125,10 +125,10 @@ impl Gate {
 
 impl Check {
     /// The worst of the answers decides; where nothing was judged, nothing is decided.
-    fn new(asked: &Asked, judged: Vec<Judged>) -> Self {
+    fn new(condition: &LoadCondition, judged: Vec<Judged>) -> Self {
         let worst = judged.iter().map(|judged| judged.answer).max();
         Self {
-            condition: asked.to_string(),
+            condition: condition.to_string(),
             answer: worst.unwrap_or(Answer::Undecided),
             judged,
         }

@@ -135,7 +135,7 @@ impl IntervalTicker {
     }
 
     /// Passes on every slice that has ended.
-    pub(crate) fn look(
+    pub(crate) fn cut_due(
         &mut self,
         members: &[WorkerStatus],
         now: Nanos,
@@ -155,7 +155,7 @@ impl IntervalTicker {
         observer: &mut dyn Observer,
     ) {
         let end = now.min(last);
-        self.look(members, end, observer);
+        self.cut_due(members, end, observer);
         let long_enough = end.since(self.begun) >= SHORTEST || self.number == 0;
         if long_enough && end > self.begun {
             self.cut(members, end, observer);

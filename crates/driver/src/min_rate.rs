@@ -5,7 +5,7 @@ use blocklab_units::Nanos;
 use blocklab_worker::Window;
 use blocklab_workload::{Direction, Job, MinRate, Rate};
 
-use super::workers::{WorkerStatus, moved};
+use super::workers::{WorkerStatus, members_of, moved};
 
 /// The counts of a job at one moment, by direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) struct MinRates {
     last: Nanos,
     /// The counts at that moment.
     before: Totals,
-    /// The counts at the last look, which show whether anything has completed since.
+    /// The counts at the last check, which show whether anything has completed since.
     seen: Totals,
     /// The first rate that was missed.
     pub(crate) missed: Option<ErrorCount>,
@@ -59,7 +59,7 @@ impl MinRates {
 
     /// Whether a rate was missed over the span that ends now. A span ends with a completion, so a job
     /// that pauses is not judged meanwhile.
-    pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) -> bool {
+    pub(crate) fn check(&mut self, members: &[WorkerStatus], now: Nanos) -> bool {
         let totals = Totals {
             ios: moved(members, self.job, |counters| counters.ios.get()),
             bytes: moved(members, self.job, |counters| counters.bytes.get()),
@@ -68,13 +68,16 @@ impl MinRates {
         let settled = self.measure_from.saturating_add(self.rule.settle);
         let is_first = self.last < settled;
         let is_due = now >= settled && (is_first || now.since(self.last) >= self.rule.cycle);
-        if self.missed.is_some() || !has_completed || !is_due {
+        // What was written is read back as fast as it can be: no rate is to be reached then.
+        let reads_back =
+            members_of(members, self.job).any(|member| member.recorder.verify_began.get() > 0);
+        if self.missed.is_some() || reads_back || !has_completed || !is_due {
             return false;
         }
         let span = now.since(self.last).0 as f64 / 1e9;
         self.last = now;
         let before = std::mem::replace(&mut self.before, totals);
-        // The first look after the settling time only begins the first span.
+        // The first check after the settling time only begins the first span.
         if is_first {
             return false;
         }
@@ -86,7 +89,7 @@ impl MinRates {
     fn missed_since(&self, before: Totals, span: f64, now: Nanos) -> Option<ErrorCount> {
         Direction::MOVING.into_iter().find_map(|direction| {
             let index = direction as usize;
-            // `look` has set the counts of the next span, which begins where this one ends.
+            // `check` has set the counts of the next span, which begins where this one ends.
             let after = &self.before;
             let (moved, min_rate, unit) = match self.rule.rates[index]? {
                 Rate::Iops(min_rate) => {

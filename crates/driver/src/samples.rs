@@ -30,7 +30,7 @@ impl Quantity {
     }
 
     /// Takes a sample when it is due. It may be late, so the rate is computed over the actual time.
-    fn look(&mut self, now: Nanos, totals: impl Fn() -> [u64; 3]) {
+    fn sample_due(&mut self, now: Nanos, totals: impl Fn() -> [u64; 3]) {
         if now < self.due {
             return;
         }
@@ -39,7 +39,10 @@ impl Quantity {
         for (direction, total) in totals.iter().enumerate() {
             // The last window of a search for a depth counts anew, a moment before `begin` is called.
             let moved = total.saturating_sub(self.before[direction]);
-            self.values[direction].push(moved as f64 / span);
+            // As in fio, a span in which nothing completed is no sample.
+            if moved > 0 {
+                self.values[direction].push(moved as f64 / span);
+            }
         }
         self.before = totals;
         self.last = now;
@@ -95,17 +98,17 @@ impl Sampler {
     }
 
     /// Takes the samples that are due, unless the job has ended.
-    pub(crate) fn look(&mut self, members: &[WorkerStatus], now: Nanos) {
+    pub(crate) fn sample_due(&mut self, members: &[WorkerStatus], now: Nanos) {
         if members_of(members, self.job).all(|member| member.ended.is_some()) {
             return;
         }
         if let Some(bandwidth) = &mut self.bandwidth {
-            bandwidth.look(now, || {
+            bandwidth.sample_due(now, || {
                 moved(members, self.job, |counters| counters.bytes.get())
             });
         }
         if let Some(iops) = &mut self.iops {
-            iops.look(now, || {
+            iops.sample_due(now, || {
                 moved(members, self.job, |counters| counters.ios.get())
             });
         }
@@ -123,5 +126,21 @@ impl Sampler {
             Some(Samples::new(values))
         });
         (bandwidth.unwrap_or_default(), iops.unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: a job that pauses had samples of 0, and a lowest rate of 0, where fio has neither. So had
+    /// the reads that only follow the writes of a job, and every direction in a cool-down.
+    #[test]
+    fn a_span_without_a_completion_is_no_sample() {
+        let mut writes = Quantity::new(Nanos::from_millis(500), Nanos::ZERO);
+        for (ms, total) in [(500, 10), (1000, 10), (1500, 30)] {
+            writes.sample_due(Nanos::from_millis(ms), || [0, total, 0]);
+        }
+        assert_eq!(writes.values, [vec![], vec![20.0, 40.0], vec![]]);
     }
 }

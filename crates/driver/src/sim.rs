@@ -167,7 +167,7 @@ impl Simulation {
             let window = watch.seen.windows[member.job];
             // A worker that waits has no timeout. In real time a signal wakes it at its end; here
             // these events do.
-            for end in [window.deadline, window.over] {
+            for end in [window.deadline, window.load_end] {
                 if end < Nanos::MAX {
                     self.queue.push(end, Event::wake(index as u32));
                 }
@@ -175,21 +175,21 @@ impl Simulation {
             member.recorder.first_issue.set(self.now.0);
             self.turn(index, None, devices);
         }
-        let over = watch
+        let load_end = watch
             .seen
             .windows
             .iter()
-            .map(|window| window.over)
+            .map(|window| window.load_end)
             .max()
             .unwrap_or(Nanos::MAX);
-        let mut next_look = self.now;
+        let mut next_check = self.now;
         while self.working > 0 {
             let Some((at, event)) = self.queue.pop() else {
                 break;
             };
             // The next event is too far away: operations in flight are given up. Each event before
             // moves the limit, because a slow drain is not a hang.
-            if at > over.max(self.now).saturating_add(drain_limit) {
+            if at > load_end.max(self.now).saturating_add(drain_limit) {
                 break;
             }
             debug_assert!(
@@ -199,9 +199,9 @@ impl Simulation {
             );
             self.now = at;
             // Before the event counts: the intervals that ended until now do not include it.
-            if at >= next_look {
-                watch.look(&self.workers.members, at, Used::default(), observer);
-                next_look = watch.next(at);
+            if at >= next_check {
+                watch.check(&self.workers.members, at, Used::default(), observer);
+                next_check = watch.next(at);
             }
             self.turn(event.worker as usize, event.returned(), devices);
         }

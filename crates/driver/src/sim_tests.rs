@@ -10,8 +10,8 @@ use blocklab_record::{ErrorKind, JobResult, Stopped};
 use blocklab_units::Bytes;
 use blocklab_workload::Direction;
 use blocklab_workload::{
-    EndsOthers, Engine, Flow, Job, LatencyTarget, Log, Measure, MinRate, Mix, Pace, Pattern, Rate,
-    Spread, Stop, UringOptions, Workload,
+    Checksum, EndsOthers, Engine, Flow, Job, LatencyTarget, Limit, Log, Measure, MinRate, Mix,
+    Pace, Pattern, Rate, Spread, Steady, SteadyVariable, Stop, UringOptions, Verify, Workload,
 };
 
 use super::*;
@@ -356,6 +356,29 @@ fn what_is_done_after_the_measured_time_counts_nowhere() {
     assert_eq!(accounting.issued, accounting.completed, "nothing is lost");
 }
 
+/// A job with a minimum rate of writes failed when it read back what it had written: it wrote nothing then.
+#[test]
+fn what_is_read_back_has_no_rate_to_reach() {
+    let writes = Job {
+        mix: Mix::WRITE,
+        ramp: Nanos::ZERO,
+        stop: Stop::after_bytes(Bytes(300 * 4096)),
+        min_rate: Some(MinRate {
+            rates: [None, Some(Rate::Iops(50.0)), None],
+            cycle: Nanos::from_secs(1),
+            settle: Nanos::ZERO,
+        }),
+        verify: Some(Verify::new(Checksum::Crc32c)),
+        ..job(4, 60)
+    };
+    let result = result(writes, &volume(100.0));
+    assert_eq!(
+        (result.stopped, result.errors),
+        (Stopped::Bytes, Vec::new())
+    );
+    assert_eq!(result.directions[&Direction::Read].ios, 300);
+}
+
 #[test]
 fn a_job_that_is_too_slow_ends_as_failed() {
     let mut slow = job(4, 60);
@@ -610,6 +633,31 @@ fn a_job_may_end_those_beside_it() {
     assert_eq!(ended(EndsOthers::OnError), alone);
     let together = ended(EndsOthers::Always);
     assert!(together < 4, "{together}");
+}
+
+/// The rounds of a job went on after its runtime, beside a longer job or while its own load cooled down.
+/// Three rounds of nothing are equal: it was steady, and its operations were divided by their time as
+/// well.
+#[test]
+fn rounds_end_with_the_measured_time() {
+    let mut judged = job(1, 2);
+    judged.stop.steady = Some(Steady::Deviation {
+        variable: SteadyVariable::Iops,
+        round: Nanos(SECOND),
+        rounds: 3,
+        limit: Limit::Absolute(0.5),
+    });
+    let cools = Job {
+        cool_down: Nanos(6 * SECOND),
+        ..judged.clone()
+    };
+    for jobs in [vec![cools], vec![judged, job(1, 8)]] {
+        let measurement = outcome(jobs, &volume(1000.0)).measurement;
+        let result = &measurement.jobs[0];
+        assert_eq!(result.stopped, Stopped::Runtime);
+        assert_eq!(result.steady_rounds.len(), 2);
+        assert!(result.elapsed_ns < 3 * SECOND, "{}", result.elapsed_ns);
+    }
 }
 
 #[test]

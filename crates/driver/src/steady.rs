@@ -46,7 +46,7 @@ impl Rounds {
     }
 
     /// Whether the last rounds were steady. `measured` is the time since the end of the ramp.
-    pub(crate) fn look<'r>(
+    pub(crate) fn check<'r>(
         &mut self,
         recorders: impl Iterator<Item = &'r Recorder>,
         measured: Nanos,
@@ -150,9 +150,9 @@ mod tests {
 
     use super::*;
 
-    /// Looks at these moments (ms), each with the operations since the beginning; gives the moment
+    /// Checks at these moments (ms), each with the operations since the beginning; gives the moment
     /// at which the state was steady.
-    fn steady_at(after_ms: u64, looks: &[(u64, f64)]) -> (Option<u64>, Vec<f64>) {
+    fn steady_at(after_ms: u64, checks: &[(u64, f64)]) -> (Option<u64>, Vec<f64>) {
         let stop = Stop {
             steady: Some(Steady::Deviation {
                 variable: SteadyVariable::Iops,
@@ -165,7 +165,7 @@ mod tests {
         };
         let mut rounds = Rounds::for_stop(&stop).expect("a rule");
         let mut found = None;
-        for (ms, ios) in looks {
+        for (ms, ios) in checks {
             let moment = Nanos::from_millis(*ms);
             if !rounds.is_steady && rounds.is_due(moment) {
                 rounds.close([*ios, 0.0, 0.0], moment);
@@ -176,12 +176,12 @@ mod tests {
         (found, window.collect())
     }
 
-    /// A look that came late on a busy machine counted as one round what was done in one and a
+    /// A check that came late on a busy machine counted as one round what was done in one and a
     /// half: a steady load was not recognised, and other rounds were reported than were judged.
     #[test]
     fn what_was_done_counts_for_the_time_that_it_took() {
-        let looks = [(1000, 100.0), (2500, 250.0), (3000, 300.0), (4000, 900.0)];
-        let (found, window) = steady_at(0, &looks);
+        let checks = [(1000, 100.0), (2500, 250.0), (3000, 300.0), (4000, 900.0)];
+        let (found, window) = steady_at(0, &checks);
         assert_eq!(found, Some(2500));
         assert_eq!(window, [100.0, 100.0], "nothing is judged after that");
     }

@@ -106,7 +106,7 @@ impl<'a> Supervisor<'a> {
             }
             let now = clock.now();
             let used = self.used();
-            self.watch.look(threads.members(), now, used, observer);
+            self.watch.check(threads.members(), now, used, observer);
             self.report_status(threads, observer, now);
             self.report_frame(threads, observer, now);
             threads.interrupt(|member| self.should_have_ended(member, now));
@@ -202,7 +202,7 @@ impl<'a> Supervisor<'a> {
     }
 
     fn should_have_ended(&self, member: &WorkerStatus, now: Nanos) -> bool {
-        member.stopper.reason().is_some() || now >= self.watch.seen.windows[member.job].over
+        member.stopper.reason().is_some() || now >= self.watch.seen.windows[member.job].load_end
     }
 
     /// Whether the wait for operations in flight has been long enough. While the process is stopped, or
@@ -221,13 +221,13 @@ impl<'a> Supervisor<'a> {
             .iter()
             .filter(|member| member.ended.is_none())
             .any(|member| {
-                let deadline = self.watch.seen.windows[member.job].over;
+                let load_end = self.watch.seen.windows[member.job].load_end;
                 let last = Nanos(member.recorder.last_completion.get());
                 // A slow drain is not a hang: each completion extends the limit.
-                let since = deadline.max(last).max(self.resumed_at);
+                let since = load_end.max(last).max(self.resumed_at);
                 // A job without a time limit has no moment from which the wait counts.
                 self.should_have_ended(member, now)
-                    && deadline != Nanos::MAX
+                    && load_end != Nanos::MAX
                     && now.since(since) > self.control.drain_limit
             })
     }

@@ -122,7 +122,7 @@ impl<'a> Watch<'a> {
             }
             ClockKind::Real => {
                 let windows = self.seen.windows.iter();
-                let ends = windows.flat_map(|window| [window.deadline, window.over]);
+                let ends = windows.flat_map(|window| [window.deadline, window.load_end]);
                 let ticks = self.interval_ticker.as_ref().map(IntervalTicker::boundary);
                 let others = ends.chain(ticks).filter(|moment| *moment > now);
                 ahead.chain(others).chain([boundary]).min()
@@ -133,7 +133,7 @@ impl<'a> Watch<'a> {
 
     /// Checks all that is observed at this moment: closes and reports intervals, takes samples, and
     /// stops jobs that are steady, too slow or interrupted.
-    pub(crate) fn look(
+    pub(crate) fn check(
         &mut self,
         members: &[WorkerStatus],
         now: Nanos,
@@ -158,24 +158,30 @@ impl<'a> Watch<'a> {
             ClockKind::Real => {}
         }
         if let Some(interval_ticker) = &mut self.interval_ticker {
-            interval_ticker.look(members, measured, observer);
+            interval_ticker.cut_due(members, measured, observer);
         }
         let due = self.reported.boundary(self.clock_kind.reported_every());
         if now >= due && self.reported.begun < self.cool_from {
             self.report(members, measured, used, observer);
         }
         for sampler in &mut self.seen.samples {
-            sampler.look(members, now);
+            sampler.sample_due(members, now);
         }
         for min_rate in &mut self.seen.min_rate {
-            if min_rate.look(members, now) {
+            if min_rate.check(members, now) {
                 stop(members_of(members, min_rate.job), Stopped::Error);
             }
         }
         for (job, rounds) in self.seen.steady.iter_mut().enumerate() {
             let Some(rounds) = rounds else { continue };
+            // Nothing completes after the end of a job, and rounds of nothing are equal.
+            if members_of(members, job).all(WorkerStatus::has_ended_early) {
+                continue;
+            }
+            let window = self.seen.windows[job];
             let recorders = members_of(members, job).map(|member| &*member.recorder);
-            if rounds.look(recorders, now.since(self.seen.windows[job].measure_from)) {
+            let measured = now.min(window.deadline).since(window.measure_from);
+            if rounds.check(recorders, measured) {
                 stop(members_of(members, job), Stopped::Steady);
             }
         }

@@ -25,6 +25,11 @@ impl WorkerStatus {
             ended: None,
         }
     }
+
+    /// Whether it ended before its runtime was over.
+    pub(crate) fn has_ended_early(&self) -> bool {
+        self.ended.is_some_and(|why| why != Stopped::Runtime)
+    }
 }
 
 /// The members of one job.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use blocklab_device::{Limit, LimitKind, LimitUnit};
+use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
 use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
 use blocklab_units::Nanos;
 
@@ -98,6 +98,27 @@ impl UsedLimit<'_> {
         let reached = self.waited_share >= TOUCHED && self.share() >= 1.0 - NEAR;
         reached || self.waited_share >= HELD
     }
+
+    /// Whether it holds for all the time, or for that of its busiest volume.
+    fn holds_throughout(&self) -> bool {
+        let is_used_up = self.share() >= 1.0 - NEAR || self.uneven_share().is_some();
+        self.holds() && self.lasts() && is_used_up
+    }
+
+    /// Whether the same operations pass it, and it holds throughout, and the other for a part of the time: a
+    /// higher figure of the other gives no more.
+    fn leaves_nothing_to(&self, other: &Self) -> bool {
+        let (own, others) = (
+            self.limit.name.kind.covers(),
+            other.limit.name.kind.covers(),
+        );
+        let is_passed = own == others || own == Covers::All || others == Covers::All;
+        let mut targets = other.targets.iter();
+        is_passed
+            && targets.all(|target| self.targets.contains(target))
+            && self.holds_throughout()
+            && !other.holds_throughout()
+    }
 }
 
 /// What holds a case back.
@@ -188,17 +209,18 @@ fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
         .collect();
     let mut places = BTreeSet::new();
     for target in targets {
-        let longest = used
-            .iter()
-            .enumerate()
-            .filter(|(_, limit)| limit.holds() && limit.targets.contains(&target))
-            .max_by(|(_, a), (_, b)| a.waited_share.total_cmp(&b.waited_share));
-        places.extend(longest.map(|(place, _)| place));
-        let others = used.iter().enumerate().filter(|(_, limit)| {
-            let is_rate = matches!(limit.limit.name.kind, LimitKind::Rate { .. });
-            is_rate && limit.waited_share >= HELD && limit.targets.contains(&target)
+        let holding = used.iter().enumerate().filter(|(_, limit)| {
+            let is_behind = used.iter().any(|other| other.leaves_nothing_to(limit));
+            limit.holds() && limit.targets.contains(&target) && !is_behind
         });
-        places.extend(others.map(|(place, _)| place));
+        let longest = holding
+            .clone()
+            .max_by(|(_, a), (_, b)| a.waited_share.total_cmp(&b.waited_share));
+        let others = holding.filter(|(_, limit)| {
+            let is_rate = matches!(limit.limit.name.kind, LimitKind::Rate { .. });
+            is_rate && limit.waited_share >= HELD
+        });
+        places.extend(longest.into_iter().chain(others).map(|(place, _)| place));
     }
     let all = used.into_iter().enumerate();
     all.filter(|(place, _)| places.contains(place))

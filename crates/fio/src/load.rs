@@ -50,7 +50,6 @@ pub(super) fn load(
             // No file is opened, but each operation has the number of its own.
             vec![Target::Null.to_string(); working_set.targets.len()]
         },
-        random_percent: pattern::random_percent(spec, rw)?,
         center: center(spec, "random_distribution", &options.random_distribution)?,
         target_order,
         target_turn,
@@ -122,7 +121,8 @@ fn add_single_options(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outl
         }),
         // A direction that goes on where its last operation ended knows nothing of the others.
         per_direction_position: (!rw.random
-            || matches!(outline.pattern, Pattern::PercentRandom(_)))
+            || matches!(outline.pattern, Pattern::PercentRandom(_))
+            || outline.random_percent.is_some())
             && rw.reads
             && rw.writes,
         no_overlap: options.serialize_overlap,
@@ -185,8 +185,10 @@ fn outline(
         given
     };
     let shifted = align(options.ba).filter(|_| pattern::shifts_blocks(options, &sizes));
+    let (pattern, random_percent) = pattern::pattern(spec, rw, &sizes, working_set.space)?;
     Ok(Job {
-        pattern: pattern::pattern(spec, rw, &sizes, working_set.space)?,
+        pattern,
+        random_percent,
         mix: pattern::mix(options, rw),
         size_draw,
         align: shifted.or_else(|| pattern::own_multiples(options, rw, &sizes)),

@@ -219,9 +219,9 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// What a pass moves of a file of this many bytes, in blocks of several sizes. They are multiples of
-    /// the smallest, and what is left of the file holds none; where they are not, the pass is over
-    /// when less than the smallest is left.
+    /// What a pass moves of a file of this many bytes, in blocks of several sizes: all but a rest that
+    /// holds none of the smallest. With `bs_unaligned` the others are no multiples of that, and the pass
+    /// is over when less than the smallest is left.
     fn whole_with_several_sizes(&self, size: u64) -> u64 {
         let smallest = smallest_block(&self.job.sizes, self.rw);
         if !self.options.bs_unaligned {

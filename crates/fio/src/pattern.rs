@@ -181,7 +181,7 @@ fn occurring(sizes: &BlockSizes, rw: ReadWrite) -> impl Iterator<Item = &SizeMix
 /// A mix of sequential and random operations, which would need both.
 fn takes_second_size(spec: &Spec) -> Result<bool, Mistake> {
     let is_random = read_write(spec)?.random;
-    match (is_random, percent_random(&spec.options.percentage_random)) {
+    match (is_random, percent_random(spec)) {
         (true, Ok(percent)) if percent.iter().any(|percent| *percent < 100) => {
             let wrong =
                 "two sizes in one mix are not done: give the jobs of the two patterns separately";
@@ -248,19 +248,19 @@ fn effective_shares(mut shares: Vec<u32>) -> Vec<u32> {
     shares
 }
 
-/// Where operations go, of these sizes. `space`: bytes of the part that is worked on.
+/// Where operations go, of these sizes, and the random shares of reads, writes and trims where the
+/// pattern does not hold them. `space`: bytes of the part that is worked on.
 pub(super) fn pattern(
     spec: &Spec,
     rw: ReadWrite,
     sizes: &BlockSizes,
     space: u64,
-) -> Result<Pattern, Mistake> {
+) -> Result<(Pattern, Option<[u8; 3]>), Mistake> {
     let options = &spec.options;
     if options.sprandom {
-        return preconditioning(spec, rw, sizes, space);
+        return Ok((preconditioning(spec, rw, sizes, space)?, None));
     }
-    let percent = percent_random(&options.percentage_random)
-        .map_err(|why| spec.mistake("percentage_random", why))?;
+    let given = percent_random(spec)?;
     let once = keeps_a_map(options, rw, sizes);
     // Zones need room for their sizes only where places are drawn from them.
     let space = if rw.random { space } else { u64::MAX };
@@ -269,23 +269,19 @@ pub(super) fn pattern(
         None => distribution(&options.random_distribution, once, space, options.scale()),
     }
     .map_err(|why| spec.mistake("random_distribution", why))?;
-    let percent = occurring_shares(rw, percent);
+    let percent = occurring_shares(rw, given);
     let highest = percent.iter().max().copied().unwrap_or(100);
-    Ok(match percent.iter().min() {
+    let pattern = match percent.iter().min() {
         _ if !rw.random => sequential(rw, largest_block(sizes, rw)),
         Some(100) | None => distribution,
         Some(0) if highest == 0 => Pattern::Sequential,
-        _ => Pattern::PercentRandom(highest),
-    })
-}
-
-/// The random shares of reads, writes and trims, where they differ in a random job.
-pub(super) fn random_percent(spec: &Spec, rw: ReadWrite) -> Result<Option<[u8; 3]>, Mistake> {
-    let percent = percent_random(&spec.options.percentage_random)
-        .map_err(|why| spec.mistake("percentage_random", why))?;
-    let shares = occurring_shares(rw, percent);
-    let differ = rw.random && shares.windows(2).any(|pair| pair[0] != pair[1]);
-    Ok(differ.then_some(percent))
+        Some(_) if distribution.is_skewed() => distribution,
+        Some(_) => Pattern::PercentRandom(highest),
+    };
+    // A pattern holds one share for all directions, and a skewed one none.
+    let held = if pattern.is_skewed() { 100 } else { highest };
+    let has_others = rw.random && percent.iter().any(|share| *share != held);
+    Ok((pattern, has_others.then_some(given)))
 }
 
 /// The shares of the directions that occur.
@@ -411,13 +407,13 @@ const fn sequential(rw: ReadWrite, block: u64) -> Pattern {
 }
 
 /// Shares of reads, writes and trims. What is left out is random.
-fn percent_random(text: &str) -> Result<[u8; 3], String> {
-    let shares = in_order(&numbers(text), |part| {
-        match amount(part, Scale::default())? {
-            percent @ 0..=100 => Ok(Some(percent as u8)),
-            other => Err(format!("{other} is out of range: 0 to 100")),
-        }
-    })?;
+fn percent_random(spec: &Spec) -> Result<[u8; 3], Mistake> {
+    let parts = numbers(&spec.options.percentage_random);
+    let shares = in_order(&parts, |part| match amount(part, Scale::default())? {
+        percent @ 0..=100 => Ok(Some(percent as u8)),
+        other => Err(format!("{other} is out of range: 0 to 100")),
+    })
+    .map_err(|why| spec.mistake("percentage_random", why))?;
     Ok(shares.map(|share| share.unwrap_or(100)))
 }
 
@@ -730,6 +726,13 @@ mod tests {
         );
         let once = Pattern::RANDOM_ONCE;
         check("rw=randread\npercentage_random=100,0", once, None);
+        // The story: beside it, `random_distribution` was dropped, and random offsets were even.
+        let zipf = "rw=randrw\nrandom_distribution=zipf:2\npercentage_random";
+        let skewed = || Pattern::Zipf { theta: 2.0 };
+        check(&format!("{zipf}=50"), skewed(), Some([50; 3]));
+        check(&format!("{zipf}=50,0"), skewed(), Some([50, 0, 0]));
+        check(&format!("{zipf}=100"), skewed(), None);
+        check(&format!("{zipf}=0"), Pattern::Sequential, None);
     }
 
     /// A direction that has a range beside the `bssplit` of another one moved blocks of the two ends of

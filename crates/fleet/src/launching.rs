@@ -38,11 +38,11 @@ pub struct Launching<'a> {
 
 impl Launching<'_> {
     /// Runs the plan to its end. The stored runs of hosts that could not send theirs are read from them
-    /// afterwards. `see` gets every message of rank 0 when it comes.
+    /// afterwards. `observe` gets every message of rank 0 when it comes.
     ///
     /// # Errors
     /// When the launcher cannot be started.
-    pub fn run(&self, plan: &FleetPlan, see: &mut dyn FnMut(&Line)) -> Result<Outcome> {
+    pub fn run(&self, plan: &FleetPlan, observe: &mut dyn FnMut(&Line)) -> Result<Outcome> {
         let mut live = Live::new(self.is_shown, plan);
         let mut watch = self.follow(plan, &mut live, see)?;
         live.finished();
@@ -57,7 +57,7 @@ impl Launching<'_> {
         &self,
         plan: &FleetPlan,
         live: &mut Live,
-        see: &mut dyn FnMut(&Line),
+        observe: &mut dyn FnMut(&Line),
     ) -> Result<Watch> {
         let names = plan.hosts.iter().map(|host| host.name.clone());
         let mut watch = Watch::new(names.collect());
@@ -79,7 +79,7 @@ impl Launching<'_> {
                     last_message_at = Instant::now();
                     has_begun = true;
                     live.show(&line);
-                    see(&line);
+                    observe(&line);
                     watch.take(*line);
                 }
                 Ok(Some(LauncherOutput::Text(text))) => texts.push(text),

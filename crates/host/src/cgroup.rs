@@ -153,13 +153,13 @@ fn throttled(roots: &Roots) -> Option<u64> {
     // Version 2 counts microseconds, version 1 nanoseconds.
     [(V2, "throttled_usec ", 1000), ("cpu", "throttled_time ", 1)]
         .iter()
-        .find_map(|(controller, name, unit)| {
+        .find_map(|(controller, name, unit_ns)| {
             // The time counts in the group that has the quota, which may be any group above this one.
             levels(roots, controller)
                 .iter()
                 .filter_map(|folder| counter(roots, &format!("{folder}/cpu.stat"), name))
                 .max()
-                .map(|count| count * unit)
+                .map(|count| count * unit_ns)
         })
 }
 

@@ -48,18 +48,20 @@ pub(crate) fn check_device(
     shown: &Path,
     others: Use,
 ) -> Reasons {
-    let look = Look::new(machine, node, path.to_owned(), shown);
+    let check = DeviceCheck::new(machine, node, path.to_owned(), shown);
     let mut found = Reasons::default();
-    found.own.extend(state(node).map(|cause| look.about(cause)));
+    found
+        .own
+        .extend(state(node).map(|cause| check.about(cause)));
     // A mount or another use also claims the device: that is one reason and not two.
-    let used = look.uses();
+    let used = check.uses();
     let explained = used.iter().any(|reason| explains_claim(&reason.cause));
     found.own.extend(used);
-    let (signatures, reasons) = look.marks();
+    let (signatures, reasons) = check.marks();
     found.signatures = signatures;
     found.own.extend(reasons);
     for above in machine.above(&node.facts.name) {
-        let above = Look::usual(machine, above);
+        let above = DeviceCheck::usual(machine, above);
         found.own.extend(above.uses());
         found.own.extend(above.marks().1);
     }
@@ -70,10 +72,10 @@ pub(crate) fn check_device(
         Use::Unknown => (found.own.is_empty() && is_claimed(path)).then(Vec::new),
     };
     if let Some(users) = users.filter(|_| !explained && node.has_capacity()) {
-        found.own.push(look.about(Cause::Claimed(users)));
+        found.own.push(check.about(Cause::Claimed(users)));
     }
     if let Some(disk) = node.parent.as_deref().and_then(|name| machine.node(name)) {
-        found.around = around(&Look::usual(machine, disk));
+        found.around = around(&DeviceCheck::usual(machine, disk));
     }
     found
 }
@@ -87,7 +89,7 @@ fn state(node: &Node) -> Option<Cause> {
 }
 
 /// A device with what is needed to check it.
-struct Look<'a> {
+struct DeviceCheck<'a> {
     machine: &'a Machine,
     node: &'a Node,
     /// Where it is opened.
@@ -96,7 +98,7 @@ struct Look<'a> {
     subject: PathBuf,
 }
 
-impl<'a> Look<'a> {
+impl<'a> DeviceCheck<'a> {
     fn new(machine: &'a Machine, node: &'a Node, path: PathBuf, shown: &Path) -> Self {
         let usual = shown == machine.open_path(&node.facts.name);
         Self {
@@ -244,18 +246,18 @@ fn shared_disk(machine: &Machine, disk: &Node, own: &Node) -> Vec<Reason> {
     let users = std::iter::once(disk).chain(above);
     let mut reasons: Vec<Reason> = users
         .filter(|node| !apart.contains(node.path.as_path()))
-        .flat_map(|node| Look::usual(machine, node).uses())
+        .flat_map(|node| DeviceCheck::usual(machine, node).uses())
         .collect();
     if let Some(whole) = disk.parent.as_deref().and_then(|name| machine.node(name)) {
-        reasons.extend(around(&Look::usual(machine, whole)));
+        reasons.extend(around(&DeviceCheck::usual(machine, whole)));
     }
     reasons.retain(|reason| match &reason.cause {
         Cause::Backs(device) => !apart.contains(device.as_path()),
         cause => cause.is_use(),
     });
-    let look = Look::usual(machine, disk);
-    if reasons.is_empty() && is_claimed(&look.path) {
-        reasons.push(look.about(Cause::Claimed(Vec::new())));
+    let check = DeviceCheck::usual(machine, disk);
+    if reasons.is_empty() && is_claimed(&check.path) {
+        reasons.push(check.about(Cause::Claimed(Vec::new())));
     }
     reasons
 }
@@ -304,7 +306,7 @@ fn mounted(machine: &Machine, name: &str) -> Vec<Cause> {
 
 /// What the disk around a partition is used for, other than for its partitions. Marks inside
 /// any partition belong to that partition.
-fn around(disk: &Look<'_>) -> Vec<Reason> {
+fn around(disk: &DeviceCheck<'_>) -> Vec<Reason> {
     let mut reasons = disk.uses();
     reasons.retain(|reason| !matches!(reason.cause, Cause::Partitions(_)));
     let (signatures, found) = disk.marks();

@@ -40,7 +40,7 @@ pub struct Device {
 /// All block devices of the machine: disks by name, each followed by its partitions. Loop devices
 /// that show nothing are left out. `memory` knows what earlier runs left on them.
 pub fn devices(memory: Option<&Memory>) -> Vec<Device> {
-    let machine = Machine::look();
+    let machine = Machine::snapshot();
     let nodes = machine.nodes.iter().filter(|node| is_there(node));
     nodes.map(|node| device(&machine, node, memory)).collect()
 }

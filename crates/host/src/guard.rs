@@ -238,13 +238,13 @@ impl Guard {
     /// Decides about a block device, and claims it if it may be written to.
     fn device(&self, handle: &Handle, metadata: &Metadata) -> Result<(), Refusal> {
         let path = handle.path();
-        let machine = Machine::look();
+        let machine = Machine::snapshot();
         let number = number_text(metadata.rdev());
         let Some(node) = machine.by_number(&number) else {
             let cause = Cause::Unreachable(format!("there is no block device {number}"));
             return Err(refused(path, cause));
         };
-        // First the claim, then the look: no program can put anything there in between.
+        // First the claim, then the check: no program can put anything there in between.
         let claimed = self.claim(&machine, node, handle);
         let found = handle.resolved();
         let others = match &claimed {

@@ -15,7 +15,7 @@ use crate::file_id::{FileId, file_id};
 use crate::mounts::{MOUNTS, Mount, parse_mounts, parse_swaps};
 use crate::roots::Roots;
 
-/// A look at the block devices, mounts and swaps, all taken at one time.
+/// A snapshot of the block devices, mounts and swaps.
 #[derive(Debug)]
 pub(crate) struct Machine {
     roots: Roots,
@@ -33,15 +33,15 @@ pub(crate) struct Machine {
     pools: Vec<(String, BTreeSet<String>)>,
 }
 
-/// How long a look at the machine stays valid: it takes some 10 ms, and a file some 10 us.
+/// How long a snapshot stays valid: it takes some 10 ms, and a file some 10 us.
 const RECENT: Duration = Duration::from_millis(200);
 
-/// A look at the machine, with what tells when it is no longer valid.
-struct LastLook {
+/// A snapshot with what tells when it is no longer valid.
+struct LastSnapshot {
     at: Instant,
-    /// The table of mounts, opened before the look.
+    /// The table of mounts, opened before the snapshot.
     mounts: File,
-    /// The [`last_event`] before the look.
+    /// The [`last_event`] before the snapshot.
     event: [u8; 20],
     machine: Arc<Machine>,
 }
@@ -69,28 +69,28 @@ fn last_event() -> [u8; 20] {
 
 impl Machine {
     /// This machine as it is now.
-    pub(crate) fn look() -> Self {
-        Self::look_at(Roots::real())
+    pub(crate) fn snapshot() -> Self {
+        Self::read(Roots::real())
     }
 
     /// This machine as it was at most [`RECENT`] ago, with the same mounts and without an event of a
     /// device since, so that what lies below thousands of files is not looked up for each of them. It
     /// serves files only: not every change of a device is an event.
     pub(crate) fn recent() -> Arc<Self> {
-        static LAST: Mutex<Option<LastLook>> = Mutex::new(None);
+        static LAST: Mutex<Option<LastSnapshot>> = Mutex::new(None);
         let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
         let event = last_event();
-        if let Some(look) = &*last
-            && look.at.elapsed() < RECENT
-            && look.event == event
-            && !has_changed(&look.mounts)
+        if let Some(known) = &*last
+            && known.at.elapsed() < RECENT
+            && known.event == event
+            && !has_changed(&known.mounts)
         {
-            return Arc::clone(&look.machine);
+            return Arc::clone(&known.machine);
         }
-        // Before the look, as the event: a change during it is seen later, and its time counts as age.
+        // Before the snapshot, as the event: a change during it is seen later, and its time counts as age.
         let (at, mounts) = (Instant::now(), File::open(MOUNTS));
-        let machine = Arc::new(Self::look());
-        *last = mounts.ok().map(|mounts| LastLook {
+        let machine = Arc::new(Self::snapshot());
+        *last = mounts.ok().map(|mounts| LastSnapshot {
             at,
             mounts,
             event,
@@ -100,7 +100,7 @@ impl Machine {
     }
 
     /// The machine whose kernel files are in a tree.
-    pub(crate) fn look_at(roots: Roots) -> Self {
+    pub(crate) fn read(roots: Roots) -> Self {
         let mounts = parse_mounts(&roots.whole(MOUNTS).unwrap_or_default());
         let mut machine = Self {
             nodes: scan(&roots),
@@ -116,17 +116,17 @@ impl Machine {
             .iter()
             .map(|mount| machine.below_mount(mount));
         machine.mounted = devices.collect();
-        machine.look_for_swaps();
+        machine.find_swaps();
         machine
     }
 
-    /// Where the kernel's files of this look are.
+    /// Where the kernel's files of this snapshot are.
     pub(crate) const fn roots(&self) -> &Roots {
         &self.roots
     }
 
     /// Notes which devices and files the kernel swaps to.
-    fn look_for_swaps(&mut self) {
+    fn find_swaps(&mut self) {
         let swaps = self.roots.whole("/proc/swaps").unwrap_or_default();
         for path in parse_swaps(&swaps) {
             if let Some(name) = self.device_at(&path) {
@@ -385,7 +385,7 @@ pub(crate) mod tree {
         }
 
         pub(crate) fn machine(&self) -> Machine {
-            Machine::look_at(self.roots())
+            Machine::read(self.roots())
         }
 
         pub(crate) fn put(&self, path: &str, content: &str) {

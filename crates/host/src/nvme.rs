@@ -30,6 +30,7 @@ pub(crate) fn log_page(device: &File, log: u8, namespace: u32, page: &mut [u8]) 
     const GET_LOG_PAGE: u8 = 0x02;
     /// _IOWR('N', 0x41, struct nvme_admin_cmd)
     const ADMIN: libc::c_ulong = 0xc048_4e41;
+    // Words of four bytes, counted from 0.
     let words = (page.len() / 4 - 1) as u32;
     let mut command = AdminCommand {
         opcode: GET_LOG_PAGE,

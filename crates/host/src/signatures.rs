@@ -37,8 +37,8 @@ pub fn probe(
     size: u64,
 ) -> io::Result<Vec<Signature>> {
     let mut view = View::new(&mut read, size)?;
-    let mut found = marks::look(&mut view)?;
-    rules::look(&mut view, &mut found)?;
+    let mut found = marks::find(&mut view)?;
+    rules::find(&mut view, &mut found)?;
     found.sort_by_key(|signature| (signature.offset, signature.kind));
     found.dedup();
     Ok(found)

@@ -91,7 +91,7 @@ fn facts(path: &Path) -> io::Result<TargetFacts> {
     // A device may have been attached a moment ago, so the machine is looked at anew for it.
     let machine = match kind {
         TargetKind::File | TargetKind::Scratch => Machine::recent(),
-        _ => Arc::new(Machine::look()),
+        _ => Arc::new(Machine::snapshot()),
     };
     let devices = devices_below(&machine, path);
     let is_device = matches!(kind, TargetKind::BlockDevice | TargetKind::CharDevice);

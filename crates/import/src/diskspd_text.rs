@@ -568,8 +568,10 @@ impl Outcome {
         let is_only_target = paths.len() == 1;
         let jobs = paths.iter().enumerate().map(|(index, (path, _))| {
             let own = requested.iter().find(|target| target.path == *path);
-            let asked = own.or(requested.first());
-            let mut job = asked.map(|target| target.job.clone()).unwrap_or_default();
+            let described = own.or(requested.first());
+            let mut job = described
+                .map(|target| target.job.clone())
+                .unwrap_or_default();
             job.engine = "diskspd".to_owned();
             job.name = format!("target{index}");
             job.seconds = self.seconds;

@@ -258,10 +258,10 @@ impl Case {
 
 /// The pattern of `percent` random operations in 100; the others are sequential.
 pub(super) fn random_percent(percent: f64) -> Pattern {
-    match percent {
-        ..=0.0 => Pattern::Sequential,
-        100.0.. => Pattern::RANDOM,
-        _ => Pattern::PercentRandom(percent.round() as u8),
+    match percent.round() as u8 {
+        0 => Pattern::Sequential,
+        100.. => Pattern::RANDOM,
+        percent => Pattern::PercentRandom(percent),
     }
 }
 

@@ -44,12 +44,16 @@ impl Provisioner {
     /// The lowest IOPS of a volume type, to which the driver raises fewer if the class allows it; 0: the
     /// driver has no such limits; `None`: it has, but volumes of this type have no IOPS of their own.
     fn least_iops(&self, kind: &str) -> Option<u64> {
-        let limits = self.text("least_iops");
-        if limits.is_empty() {
-            return Some(0);
+        match self.text("least_iops") {
+            "" => Some(0),
+            _ => self.of_type("least_iops", kind),
         }
-        let mut rows = limits.split('|');
-        rows.find_map(|row| row.strip_prefix(kind)?.strip_prefix('=')?.parse().ok())
+    }
+
+    /// The figure of a volume type in a column of such, as `io1=50|gp3=500`; `None`: there is none.
+    fn of_type(&self, column: &str, kind: &str) -> Option<u64> {
+        let mut figures = self.text(column).split('|');
+        figures.find_map(|figure| figure.strip_prefix(kind)?.strip_prefix('=')?.parse().ok())
     }
 
     /// Whether the driver reads the throughput of a volume type.
@@ -153,34 +157,38 @@ impl<'c> Parameters<'c> {
     }
 }
 
-/// The IOPS that a class provisions: a number, or one for each GiB, which the driver raises to the lowest of
-/// the volume type if the class allows it; `None`: those that the type has by itself.
+/// The IOPS that a class provisions: a number, or one for each GiB. The driver raises them to the lowest of
+/// the volume type if the class allows it, and lowers them to the most for the size; `None`: those that the
+/// type has by itself.
 fn iops(
     parameters: &Parameters<'_>,
     provisioner: &Provisioner,
     kind: &str,
     gib: u64,
 ) -> Result<Option<u64>, Mistake> {
+    // Drivers take 0 for a parameter that is not given, here and for the throughput.
     let iops = parameters.number(provisioner.text("iops"))?;
+    let iops = iops.filter(|iops| *iops > 0);
     let per_gib = parameters.number(provisioner.text("iops_per_gib"))?;
     let Some(least) = provisioner.least_iops(kind) else {
         return Ok(None);
     };
-    // Drivers take 0 for a parameter that is not given, here and for the throughput.
-    if let Some(iops) = iops.filter(|iops| *iops > 0) {
-        if per_gib.is_some_and(|per_gib| per_gib > 0) {
-            return Err(Mistake(format!(
-                "the class {} has both {} and {}: its driver takes one of them and refuses both",
-                name(parameters.class),
-                provisioner.text("iops"),
-                provisioner.text("iops_per_gib")
-            )));
-        }
-        return Ok(Some(iops));
+    if iops.is_some() && per_gib.is_some_and(|per_gib| per_gib > 0) {
+        return Err(Mistake(format!(
+            "the class {} has both {} and {}: its driver takes one of them and refuses both",
+            name(parameters.class),
+            provisioner.text("iops"),
+            provisioner.text("iops_per_gib")
+        )));
     }
     let is_raised = parameters.text("allowAutoIOPSPerGBIncrease") == Some("true");
-    let least = if is_raised { least } else { 0 };
-    let iops = per_gib.map(|per_gib| per_gib.saturating_mul(gib).max(least));
+    let raised_to = if is_raised { least } else { 0 };
+    let most = provisioner.of_type("most_iops_per_gib", kind);
+    let most = most
+        .map(|each| each.saturating_mul(gib))
+        .filter(|most| *most >= least);
+    let wanted = iops.or(per_gib.map(|per_gib| per_gib.saturating_mul(gib)));
+    let iops = wanted.map(|wanted| wanted.max(raised_to).min(most.unwrap_or(u64::MAX)));
     Ok(iops.filter(|iops| *iops > 0))
 }
 
@@ -294,6 +302,31 @@ mod tests {
             None,
             "gp2:100GiB",
         );
+    }
+
+    /// The story: a class of 6,000 IOPS and a small claim became an address with more IOPS than its size
+    /// allows, which the catalog refused. The driver lowers them.
+    #[test]
+    fn iops_are_those_that_the_driver_makes_of_them() {
+        check(
+            &json!({ "type": "io1", "iops": "6000" }),
+            None,
+            "io1:100GiB,iops=5000",
+        );
+        check(
+            &json!({ "type": "io1", "iopsPerGB": "80" }),
+            None,
+            "io1:100GiB,iops=5000",
+        );
+        let few = json!({ "type": "gp3", "iops": "2000", "allowAutoIOPSPerGBIncrease": "true" });
+        check(&few, None, "gp3:100GiB,iops=3000");
+        // Not below the least: the driver leaves it to the vendor to refuse this.
+        let tiny = address(
+            &class(&json!({ "type": "gp3", "iops": "4000" })),
+            None,
+            Bytes(1 << 30),
+        );
+        assert_eq!(tiny.as_deref(), Ok("gp3:1GiB,iops=4000"));
     }
 
     /// A class of another vendor was refused, whoever it was.

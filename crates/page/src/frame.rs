@@ -153,11 +153,11 @@ pub fn page(
 
 /// Each run as a part of a study, if all are systems of one study with different names; else empty.
 fn parts<'a>(records: &[(&'a Record, &Assessment)]) -> Vec<StudyPart<'a>> {
-    let asked = records.iter().map(|(record, _)| &record.requested);
-    let parts = asked.map(|asked| {
+    let requested = records.iter().map(|(record, _)| &record.requested);
+    let parts = requested.map(|requested| {
         Some(StudyPart {
-            study: asked.study(),
-            system: asked.system.as_deref()?,
+            study: requested.study(),
+            system: requested.system.as_deref()?,
         })
     });
     let parts: Vec<StudyPart<'_>> = parts.collect::<Option<_>>().unwrap_or_default();

@@ -55,7 +55,7 @@ pub fn details(sides: &[Side<'_>]) -> Markup {
 
 /// What a run is about. On a page of several runs it has a heading and an answer of its own.
 fn opening(side: &Side<'_>) -> Markup {
-    let asked = &side.record.requested;
+    let requested = &side.record.requested;
     html! {
         div class="opening" {
             @if !side.alone {
@@ -64,7 +64,7 @@ fn opening(side: &Side<'_>) -> Markup {
                 @let answer = answer::run(side.record, side.assessment);
                 p class={ "verdict " (answer.tone.class()) } { (answer.text) }
             }
-            @if !asked.description.is_empty() { p class="lead" { (asked.description) } }
+            @if !requested.description.is_empty() { p class="lead" { (requested.description) } }
             (measured_on(side))
             @if let Some(note) = &side.record.note { p class="user-note" { (note) } }
             @if let Some(text) = unmeasured(side.record.origin) {
@@ -116,13 +116,17 @@ fn unmeasured_many(sides: &[Side<'_>]) -> Markup {
 
 /// What was run on what.
 fn name(side: &Side<'_>) -> String {
-    let asked = &side.record.requested;
+    let requested = &side.record.requested;
     if let Some(fleet) = &side.record.fleet {
-        return format!("{} on {}", asked.name, plural(fleet.hosts.len(), "host"));
+        return format!(
+            "{} on {}",
+            requested.name,
+            plural(fleet.hosts.len(), "host")
+        );
     }
     match target(side) {
-        Some(target) => format!("{} on {target}", asked.name),
-        None => asked.name.clone(),
+        Some(target) => format!("{} on {target}", requested.name),
+        None => requested.name.clone(),
     }
 }
 

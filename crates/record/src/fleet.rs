@@ -571,11 +571,11 @@ fn merged(parts: &[Part<'_>], names: &[String]) -> Measurement {
         throttled_ns: measured().filter_map(|one| one.throttled_ns).max(),
         model: model(parts),
         // What one machine's processors and disks did is no figure of the fleet.
-        cpu: crate::Cpu {
+        cpu: Cpu {
             unknown: [Statistic::Process, Statistic::MachineBusy]
                 .into_iter()
                 .collect(),
-            ..crate::Cpu::default()
+            ..Cpu::default()
         },
         ..Measurement::default()
     }

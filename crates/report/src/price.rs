@@ -278,6 +278,12 @@ mod tests {
             entries.map(|entry| entry.text).collect()
         };
         assert!(found(of("gp3", &["2025-08-01", "2026-07-06"])).is_empty());
+        // The story: who asked for the prices of 2021 was told that they are 5 years old.
+        let past = Priced {
+            addresses: vec!["gp3:1TiB,as-of=2021-08-01".to_owned()],
+            ..of("gp3", &["2021-07-01"])
+        };
+        assert!(found(past).is_empty());
         assert_eq!(
             found(of("gp3", &["2021-07-01", "2026-07-06"])),
             [

@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use blocklab_compare::gate::{Asked, Gate};
+use blocklab_compare::gate::{Gate, LoadCondition};
 use blocklab_console::status::{FAILED, INCOMPLETE, INTERRUPTED};
 use blocklab_console::{place, terminal};
 use blocklab_record::{Record, Status};
@@ -50,7 +50,7 @@ pub struct Wanted {
     /// Whether progress is hidden.
     pub is_quiet: bool,
     /// The conditions of the gate.
-    pub conditions: Vec<Asked>,
+    pub conditions: Vec<LoadCondition>,
     /// Whether an undecided gate gives another exit code than success.
     pub is_strict: bool,
 }

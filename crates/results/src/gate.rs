@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use blocklab_compare::gate::{self, Answer, Asked, Evidence, Gate, NoSuchCase, answer};
+use blocklab_compare::gate::{self, Answer, Evidence, Gate, LoadCondition, NoSuchCase, answer};
 use blocklab_console::status::{DONE, NOT_PASSED, UNDECIDED};
 use blocklab_console::terminal;
 use blocklab_findings::{Assessment, Finding};
@@ -54,13 +54,13 @@ pub fn write(path: Option<&Path>, answered: &[Answered<'_>], over: Over) -> Resu
 ///
 /// # Errors
 /// With the first one that is not.
-pub fn check_cases(asked: &[Asked], runs: &[&Record]) -> Result<(), NoSuchCase> {
-    gate::check_cases(asked, runs.iter().copied().flat_map(gate::cases))
+pub fn check_cases(conditions: &[LoadCondition], runs: &[&Record]) -> Result<(), NoSuchCase> {
+    gate::check_cases(conditions, runs.iter().copied().flat_map(gate::cases))
 }
 
 /// The answer to conditions that each run meets or misses by itself, without a comparison; `None` without
 /// a condition.
-pub fn of_runs(asked: &[Asked], runs: &[(&Record, &Assessment)]) -> Option<Gate> {
+pub fn of_runs(conditions: &[LoadCondition], runs: &[(&Record, &Assessment)]) -> Option<Gate> {
     let runs: Vec<(&Record, &[Finding])> = runs
         .iter()
         .map(|(record, assessment)| (*record, &assessment.findings[..]))
@@ -69,5 +69,5 @@ pub fn of_runs(asked: &[Asked], runs: &[(&Record, &Assessment)]) -> Option<Gate>
         runs: &runs,
         ..Evidence::default()
     };
-    answer(asked, evidence)
+    answer(conditions, evidence)
 }

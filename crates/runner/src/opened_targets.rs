@@ -535,7 +535,7 @@ fn missing(path: PathBuf, parent: &Path, catalog: &Catalog) -> Error {
         )
     } else {
         format!(
-            "To measure {}: --target {}. (--create makes files, not directories.)",
+            "To measure {}: `--target {}` (--create makes files, not directories).",
             nearest.display(),
             blocklab_units::shell_word(&nearest.display().to_string())
         )

@@ -57,23 +57,19 @@ impl Arrivals {
     /// The most within windows up to the length of the load.
     pub fn windows(self) -> Vec<Window> {
         let (operations, bytes) = (self.operations.closed(), self.bytes.closed());
-        let mut windows = Vec::new();
-        let mut decade = FIRST_NS;
-        while decade <= self.last.0.max(FIRST_NS) {
-            for window_ns in STEPS.map(|step| step * decade) {
-                if window_ns <= self.last.0.max(FIRST_NS) {
-                    windows.push(Window {
-                        window_ns,
-                        // The hull counts the work before an operation. The operation itself is one more;
-                        // how many bytes it has, the hull does not keep.
-                        operations: operations.within(Nanos(window_ns)) + 1.0,
-                        bytes: bytes.within(Nanos(window_ns)),
-                    });
-                }
-            }
-            decade = decade.saturating_mul(10);
-        }
-        windows
+        let decades = std::iter::successors(Some(FIRST_NS), |decade| decade.checked_mul(10));
+        let lengths = decades
+            .flat_map(|decade| STEPS.map(|step| decade.checked_mul(step)))
+            .flatten()
+            .take_while(|window_ns| *window_ns <= self.last.0.max(FIRST_NS));
+        let windows = lengths.map(|window_ns| Window {
+            window_ns,
+            // The hull counts the work before an operation. The operation itself is one more; how many
+            // bytes it has, the hull does not keep.
+            operations: operations.within(Nanos(window_ns)) + 1.0,
+            bytes: bytes.within(Nanos(window_ns)),
+        });
+        windows.collect()
     }
 }
 
@@ -154,5 +150,18 @@ mod tests {
             Some(150.0)
         );
         assert_eq!(passes(&device, Quantity::Bytes, 500_000_000), None);
+    }
+
+    /// The story: after its window of 10,000,000,000 s, a trace in a wrong unit of time had one of
+    /// 1,553,255,926 s, and a debug build panicked.
+    #[test]
+    fn windows_grow_to_the_end_of_the_clock() {
+        let mut arrivals = Arrivals::default();
+        for at in [0, u64::MAX] {
+            arrivals.add(&Operation::new(Nanos(at), Direction::Read, 0, 4096));
+        }
+        let windows = arrivals.windows();
+        let last = windows.last().map(|window| window.window_ns);
+        assert_eq!(last, Some(10_000_000_000_000_000_000));
     }
 }

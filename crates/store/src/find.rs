@@ -71,7 +71,7 @@ pub(crate) enum Choice {
 /// A run that a text names.
 pub(crate) struct Found {
     /// Its folder, or the record itself when that was named by its path.
-    pub(crate) folder: PathBuf,
+    pub(crate) path: PathBuf,
     /// It has no finished record.
     pub(crate) partial: bool,
     /// How many runs have the name by which it was found; it is the newest of them. 1 if it was found
@@ -83,7 +83,7 @@ impl Found {
     /// The run of that id in the store, which is there.
     pub(crate) fn of_run(root: &Path, id: &str, partial: bool) -> Self {
         Self {
-            folder: root.join(folder_name(id, partial)),
+            path: root.join(folder_name(id, partial)),
             partial,
             runs_of_name: 1,
         }
@@ -155,18 +155,18 @@ fn is_part(text: &str, id: &str) -> bool {
 /// A run by the path of its folder or of its record; `None` if there is no folder or file at `spec`.
 /// Whether it holds a run shows only when it is read.
 pub(crate) fn by_path(spec: &str) -> Option<Found> {
-    let folder = PathBuf::from(spec);
-    let run_folder = if folder.is_dir() {
-        &*folder
-    } else if folder.is_file() {
-        folder.parent()?
+    let path = PathBuf::from(spec);
+    let folder = if path.is_dir() {
+        &*path
+    } else if path.is_file() {
+        path.parent()?
     } else {
         return None;
     };
-    let name = run_folder.file_name().unwrap_or_default().to_string_lossy();
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
     Some(Found {
         partial: name.ends_with(PARTIAL),
-        folder,
+        path,
         runs_of_name: 1,
     })
 }
@@ -205,7 +205,7 @@ mod tests {
             "20261121-000000-k3f" => Some("k4f".to_owned()),
             _ => Some("quick".to_owned()),
         };
-        let found = find(root, &folders(), spec, choice, name).map(|found| found.folder);
+        let found = find(root, &folders(), spec, choice, name).map(|found| found.path);
         assert_eq!(found, expected.map(|id| root.join(id)), "{spec}");
     }
 

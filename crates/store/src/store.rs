@@ -430,7 +430,7 @@ impl Store {
 
     /// The folders of the run that `spec` names: that of the finished run, and that of its spool.
     fn removals_of(&self, spec: &str) -> Result<Vec<Removal>, StoreError> {
-        let found = self.resolve(spec, Choice::None)?.folder;
+        let found = self.resolve(spec, Choice::None)?.path;
         let run = if found.ends_with(RECORD) || found.ends_with(SPOOL) {
             found.parent().unwrap_or(&found)
         } else {
@@ -546,9 +546,9 @@ struct ReadRun {
     goes_on: bool,
 }
 
-/// The run in that folder.
+/// Reads the run that was found.
 fn read_found(found: Found) -> Result<ReadRun, StoreError> {
-    let file = run_file(found.folder);
+    let file = run_file(found.path);
     let (mut record, json, goes_on) = if file.ends_with(SPOOL) {
         let (record, goes_on) = unfinished(&file).map_err(|why| StoreError::BadSpool {
             path: file.clone(),

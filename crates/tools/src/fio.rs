@@ -370,7 +370,7 @@ fn print_beginning(
         out.warn(&warning)?;
     }
     out.begin(prepared)?;
-    for line in files::plans(prepared) {
+    for line in files::layout_lines(prepared) {
         out.print(&line)?;
     }
     out.print(&dialect::capped(prepared))

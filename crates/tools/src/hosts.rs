@@ -67,11 +67,11 @@ pub struct HostsEnd {
 
 /// Runs loads on several hosts.
 pub trait ManyHosts {
-    /// Runs a load to its end. `see` gets the events of hosts, each with the index of its share.
+    /// Runs a load to its end. `observe` gets the events of hosts, each with the index of its share.
     ///
     /// # Errors
     /// When hosts cannot be used or reached.
-    fn run(&self, load: &HostsLoad, see: &mut dyn FnMut(usize, HostEvent)) -> Result<HostsEnd>;
+    fn run(&self, load: &HostsLoad, observe: &mut dyn FnMut(usize, HostEvent)) -> Result<HostsEnd>;
 }
 
 /// Two observers of one run: that of the tool, which decides about cases and intervals, and that of

@@ -24,8 +24,6 @@ mod presets;
 pub use columns::{Column, Columns, Separator, Words};
 pub use presets::{PRESETS, Preset};
 
-use Column::Number;
-
 const SECOND: u64 = 1_000_000_000;
 
 /// The indices of the columns, from 0.
@@ -385,7 +383,7 @@ fn places(columns: &Columns, titles: &[String]) -> Result<Places, String> {
 /// The index of a column, from 0.
 fn place(column: &Column, titles: &[String]) -> Result<usize, String> {
     match column {
-        Number(number) => Ok(number - 1),
+        Column::Number(number) => Ok(number - 1),
         Column::Named(name) => titles
             .iter()
             .position(|title| title.eq_ignore_ascii_case(name))

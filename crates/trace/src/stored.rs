@@ -115,7 +115,7 @@ impl<W: Write> Writer<W> {
         // Names must be in the file before the first operation that uses them.
         if targets.len() > self.named {
             self.flush()?;
-            self.name(&targets[self.named..])?;
+            self.put_names(&targets[self.named..])?;
             self.named = targets.len();
         }
         self.block.push(operation);
@@ -167,7 +167,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes the names of devices, in as many blocks as they need.
-    fn name(&mut self, targets: &[String]) -> std::io::Result<()> {
+    fn put_names(&mut self, targets: &[String]) -> std::io::Result<()> {
         let (mut count, mut text) = (0, String::new());
         for name in targets {
             let name = cut(name);

@@ -130,6 +130,7 @@ impl Table {
         })
     }
 
+    /// The cells of a row below [`Self::heads`], with the same blank for columns of processors.
     fn cells(self, figures: &Figures) -> String {
         let row = FlatRow::default();
         let mut text = String::new();

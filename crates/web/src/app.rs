@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use tower::ServiceExt;
 
 use crate::entrance::{ENTER_PATH, Entrance, Refusal, SESSION_PATH};
-use crate::pages::simulate::Simulator;
+use crate::pages::simulate::{SimulationQuery, Simulator};
 use crate::pages::view::View;
 use crate::pages::{self, Page, PageError};
 use crate::stored_runs::StoredRuns;
@@ -268,8 +268,8 @@ async fn events(
     let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
     let seen = last.and_then(stream::seen_from_id);
     let runs = state.runs.clone();
-    let asked = id.clone();
-    let followed = spawn_blocking(move || runs.follow(&asked)).await;
+    let run = id.clone();
+    let followed = spawn_blocking(move || runs.follow(&run)).await;
     match followed {
         Ok(Ok(Some(follower))) => stream::events(state.runs, id, follower, seen, slot),
         // The run has ended already, with a Record: tell the page at once.
@@ -303,7 +303,7 @@ fn with_view(router: Router<AppState>, view: View) -> Router<AppState> {
 /// The form of a simulation, or its result if the query asks for one.
 async fn studies(state: AppState, query: QueryPairs, is_json: bool) -> Answer {
     let simulator = state.simulator;
-    let Some(asked) = pages::simulate::asked(&query) else {
+    let Some(wanted) = SimulationQuery::from_pairs(&query) else {
         return render(is_json, move || {
             Ok(pages::simulate::form(&simulator, None, None))
         })
@@ -316,13 +316,13 @@ async fn studies(state: AppState, query: QueryPairs, is_json: bool) -> Answer {
         .await
         .expect("the semaphore is never closed");
     render(is_json, move || {
-        let simulated = pages::simulate::simulate(&simulator, &asked);
+        let simulated = pages::simulate::simulate(&simulator, &wanted);
         drop(permit);
         match simulated {
             // The page shows the reason above the form, so that the user can correct the input.
             Err(error) if !is_json => Ok(pages::simulate::form(
                 &simulator,
-                Some(&asked),
+                Some(&wanted),
                 Some(&error.why),
             )),
             simulated => simulated,

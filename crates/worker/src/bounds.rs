@@ -65,7 +65,7 @@ pub struct Window {
     /// End of the measured time.
     pub deadline: Nanos,
     /// No operation begins after it: the deadline, or the end of the load that follows.
-    pub over: Nanos,
+    pub load_end: Nanos,
     runtime: Nanos,
     cool_down: Nanos,
     /// The length of the last window of a search for a depth.
@@ -81,7 +81,7 @@ impl Window {
             start,
             measure_from: start,
             deadline: start,
-            over: start,
+            load_end: start,
             runtime: job.stop.runtime.unwrap_or(Nanos::MAX),
             cool_down: job.cool_down,
             last_window: job.last_window(),
@@ -99,7 +99,7 @@ impl Window {
         Self {
             measure_from,
             deadline,
-            over: deadline.saturating_add(self.cool_down),
+            load_end: deadline.saturating_add(self.cool_down),
             ..self
         }
     }
@@ -114,14 +114,16 @@ impl Window {
         Self {
             measure_from,
             deadline,
-            over: deadline.saturating_add(self.cool_down),
+            load_end: deadline.saturating_add(self.cool_down),
             ..self
         }
     }
 
     /// The latest end of the measured time, if the load of a job goes on after its own; else never.
     pub fn cool_from(windows: &[Self]) -> Nanos {
-        let cools = windows.iter().any(|window| window.over > window.deadline);
+        let cools = windows
+            .iter()
+            .any(|window| window.load_end > window.deadline);
         let last = windows.iter().map(|window| window.deadline).max();
         last.filter(|_| cools).unwrap_or(Nanos::MAX)
     }
@@ -169,9 +171,9 @@ mod tests {
         };
         let cooling = Window::for_job(&job(Nanos::from_secs(2)), Nanos::from_secs(10));
         assert_eq!(cooling.deadline, Nanos::from_secs(16));
-        assert_eq!(cooling.over, Nanos::from_secs(18));
+        assert_eq!(cooling.load_end, Nanos::from_secs(18));
         let plain = Window::for_job(&job(Nanos::ZERO), Nanos::from_secs(10));
-        assert_eq!(plain.over, plain.deadline);
+        assert_eq!(plain.load_end, plain.deadline);
         assert_eq!(Window::cool_from(&[plain]), Nanos::MAX);
         assert_eq!(Window::cool_from(&[plain, cooling]), Nanos::from_secs(16));
     }

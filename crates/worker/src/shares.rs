@@ -35,7 +35,7 @@ impl Shares {
     }
 
     /// The progress of the member that is furthest behind.
-    fn behind(&self) -> f64 {
+    fn least_progress(&self) -> f64 {
         let members = self.counts.iter().zip(&self.weights);
         let active = members.filter_map(|(count, weight)| match count.load(Relaxed) {
             LEFT => None,
@@ -69,12 +69,13 @@ impl Allowance {
     /// Whether one more operation would not run ahead.
     #[inline]
     pub(crate) fn permits(&mut self) -> bool {
-        self.count < self.until || self.look()
+        self.count < self.until || self.extend()
     }
 
+    /// Raises `until` by what the others have done since, and returns whether that permits one more.
     #[cold]
-    fn look(&mut self) -> bool {
-        let most = (self.shares.behind() + AHEAD) * self.shares.weights[self.member];
+    fn extend(&mut self) -> bool {
+        let most = (self.shares.least_progress() + AHEAD) * self.shares.weights[self.member];
         // Rounded up, so that even the smallest share may begin one operation.
         self.until = most.ceil() as u64;
         self.count < self.until

@@ -66,9 +66,9 @@ impl Trimmer {
         None
     }
 
-    /// The next chosen write from `first` to before `end`. Those are read back next, so it is trimmed
-    /// now, whatever the batches say.
-    pub(crate) fn before(&mut self, first: u64, end: u64) -> Option<u64> {
+    /// Takes the next chosen write from `first` to before `end`. Those are read back next, so it is
+    /// trimmed now, whatever the batches say.
+    pub(crate) fn take_between(&mut self, first: u64, end: u64) -> Option<u64> {
         let chosen = self.chosen.iter();
         let at = chosen
             .take_while(|number| **number < end)
@@ -141,9 +141,9 @@ mod tests {
         let mut trimmer = trimmer(50, 16, 4);
         (0..64).for_each(|number| trimmer.written(number));
         let in_time = all(&mut trimmer, 0);
-        let late: Vec<u64> = std::iter::from_fn(|| trimmer.before(0, u64::MAX)).collect();
+        let late: Vec<u64> = std::iter::from_fn(|| trimmer.take_between(0, u64::MAX)).collect();
         assert_eq!(in_time.len() + late.len(), 32);
         assert!(in_time.last() < late.first());
-        assert_eq!(trimmer.before(0, u64::MAX), None);
+        assert_eq!(trimmer.take_between(0, u64::MAX), None);
     }
 }

@@ -400,7 +400,7 @@ impl Verifier {
         let number = self
             .trimmer
             .as_mut()?
-            .before(first, first + self.batch_left)?;
+            .take_between(first, first + self.batch_left)?;
         self.trimmed(number)
     }
 
@@ -415,7 +415,10 @@ impl Verifier {
         if self.held_trim.is_some() {
             return self.held_trim.take();
         }
-        let number = self.trimmer.as_mut()?.before(self.next as u64, u64::MAX)?;
+        let number = self
+            .trimmer
+            .as_mut()?
+            .take_between(self.next as u64, u64::MAX)?;
         self.trimmed(number)
     }
 
@@ -540,8 +543,8 @@ impl Verifier {
     }
 }
 
-/// Writes that are looked through between two looks at whether the job was stopped: a few milliseconds.
-const BETWEEN_LOOKS: usize = 4096;
+/// Writes that are gone through between two checks whether the job was stopped: a few milliseconds.
+const BETWEEN_CHECKS: usize = 4096;
 
 /// Drops writes that a later one overwrote, even in part, and sorts the others by place. Where none was
 /// overwritten, all stay in the order of their writes: a job that writes at random reads back at
@@ -568,7 +571,7 @@ fn forget_overwritten(written: &mut Vec<Written>, is_stopped: impl Fn() -> bool)
     let (mut seen, mut stopped) = (0usize, false);
     written.retain(|w| {
         seen += 1;
-        stopped = stopped || (seen.is_multiple_of(BETWEEN_LOOKS) && is_stopped());
+        stopped = stopped || (seen.is_multiple_of(BETWEEN_CHECKS) && is_stopped());
         if stopped {
             return false;
         }

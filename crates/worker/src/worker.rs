@@ -233,8 +233,8 @@ impl Worker {
         }
         if self.ending.is_none() {
             let spent = self.is_spent() || self.stopper.is_requested();
-            // At the end of the measured time, `cools_down` may move the deadline, once.
-            if (now >= self.window.deadline && !self.cools_down(spent)) || spent {
+            // At the end of the measured time, `begin_cool_down` may move the deadline, once.
+            if (now >= self.window.deadline && !self.begin_cool_down(spent)) || spent {
                 self.end(now);
             } else if self.is_unruled {
                 return self.issue_next(now);

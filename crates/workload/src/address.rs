@@ -234,13 +234,12 @@ const KEYS: [Key; 15] = [
 fn number(value: &str) -> Result<u64, String> {
     let digits: String = value.chars().filter(|c| *c != '_').collect();
     let is_number = digits.bytes().any(|b| b != b'0') && digits.bytes().all(|b| b.is_ascii_digit());
+    if !is_number {
+        return Err(format!("`{value}` is not a whole number above zero"));
+    }
     // What are digits alone can only be too many of them.
-    let parsed = is_number.then(|| {
-        digits
-            .parse()
-            .map_err(|_| format!("`{value}` is too large"))
-    });
-    parsed.unwrap_or_else(|| Err(format!("`{value}` is not a whole number above zero")))
+    let parsed = digits.parse();
+    parsed.map_err(|_| format!("`{value}` is too large"))
 }
 
 /// A share of a bucket in per cent.

@@ -115,7 +115,11 @@ enum Law {
     Once(Permutation),
     /// Every piece once, by operations of several sizes that are cut before a taken piece.
     Pieces(Gaps),
-    PercentRandom(u64),
+    /// By `law` in this share of the draws, else the next one in a row.
+    PercentRandom {
+        random_below: u64,
+        law: Box<Law>,
+    },
     /// By rank: `order` maps a rank to a grain, and `shift` moves the first rank to a given grain.
     Ranked {
         skew: Skew,
@@ -333,11 +337,11 @@ impl Places {
                 return self.backward(len, back);
             }
             Law::Pieces(_) => return self.fit(len, len, chance, |_| len).0,
-            Law::PercentRandom(random_below) => {
+            Law::PercentRandom { random_below, law } => {
                 if chance.next_u64() >= *random_below {
                     return self.sequential(len, len);
                 }
-                let index = chance.below(self.grains);
+                let index = law.draw(self.grains, chance);
                 self.cursor = index * self.grain + len;
                 index
             }
@@ -382,10 +386,15 @@ impl Places {
         self.cursor
     }
 
-    /// Changes how many of the next operations, in per cent, are at a random offset, for a pattern that
-    /// has such a share.
-    pub(crate) const fn set_random_percent(&mut self, percent: u8) {
-        if let Law::PercentRandom(random_below) = &mut self.law {
+    /// Changes how many of the next operations, in per cent, are at an offset that the pattern draws; the
+    /// others are in a row.
+    pub(crate) fn set_random_percent(&mut self, percent: u8) {
+        if !matches!(self.law, Law::PercentRandom { .. }) {
+            let law = Box::new(std::mem::replace(&mut self.law, Law::Uniform));
+            let random_below = 0;
+            self.law = Law::PercentRandom { random_below, law };
+        }
+        if let Law::PercentRandom { random_below, .. } = &mut self.law {
             *random_below = threshold(percent);
         }
     }
@@ -457,7 +466,10 @@ impl Law {
             Pattern::Random {
                 every_block_once: true,
             } => Self::Once(Permutation::new(grains, chance)),
-            Pattern::PercentRandom(percent) => Self::PercentRandom(threshold(*percent)),
+            Pattern::PercentRandom(percent) => Self::PercentRandom {
+                random_below: threshold(*percent),
+                law: Box::new(Self::Uniform),
+            },
             Pattern::Zipf { theta } => {
                 let zipf = Zipf::new(grains, *theta);
                 Self::ranked(Skew::Zipf(zipf), grains, chance)

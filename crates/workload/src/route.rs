@@ -23,7 +23,7 @@ pub(crate) struct Route {
     window: Option<Walk>,
     /// Sequential position of each direction, if each has its own.
     positions: Option<[u64; 3]>,
-    /// Random share of each direction in per cent, if each has its own.
+    /// Random share of each direction in per cent, if the pattern has none or each has its own.
     random_percent: Option<[u8; 3]>,
 }
 
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use crate::{BlockSizes, Mix, Pattern, Requests, SizeDraw, SizeMix};
     use blocklab_units::Bytes;
-    use std::collections::HashSet;
+    use std::collections::{BTreeMap, HashSet};
 
     fn offsets(job: &Job, size: u64, n: usize) -> Vec<u64> {
         let mut requests = Requests::new(job, 7, 0, &[size]).unwrap();
@@ -366,6 +366,29 @@ mod tests {
             }
         }
         assert!(following < 5, "{following} reads follow another");
+    }
+
+    /// Of `percentage_random=50` with `random_distribution=zipf:2`, the random half was even.
+    #[test]
+    fn the_random_share_of_a_skewed_pattern_is_skewed() {
+        let mut job = random();
+        job.pattern = Pattern::Zipf { theta: 2.0 };
+        job.random_percent = Some([50; 3]);
+        let mut requests = Requests::new(&job, 7, 0, &[1 << 30]).unwrap();
+        let (mut last, mut following, mut hits) = (0, 0, BTreeMap::new());
+        for _ in 0..10_000 {
+            let offset = requests.next_request().offset;
+            if offset == last + 4096 {
+                following += 1;
+            } else {
+                *hits.entry(offset).or_insert(0) += 1;
+            }
+            last = offset;
+        }
+        assert!((4800..5200).contains(&following), "{following} in a row");
+        // The first of 262,144 ranks has 61 %.
+        let most = hits.into_values().max().unwrap();
+        assert!((2800..3300).contains(&most), "{most} hits of one block");
     }
 
     #[test]

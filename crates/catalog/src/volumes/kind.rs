@@ -161,7 +161,8 @@ pub(crate) struct Kind {
     pub(crate) assumes: String,
     /// Why nothing can be said of it on a machine. Empty: something can.
     pub(crate) refused: String,
-    /// Whether its limits are known from its launch on, so that an earlier day is refused.
+    /// Whether its limits are known from its launch on, so that an earlier day is refused. Those of AWS
+    /// are, whose types have no vendor in their name.
     pub(crate) is_dated: bool,
 }
 
@@ -401,8 +402,7 @@ fn tail(row: &Row<'_>) -> Result<Tail, String> {
     })
 }
 
-/// The origin of the scatter, and of its tail where that has another. What is assumed of either is
-/// said.
+/// The origin of the scatter and of its tail together: assumed where either is assumed.
 fn scatter_origin(scatter: &Row<'_>, tail: Option<&Row<'_>>) -> Result<Origin, String> {
     let body = origin(scatter)?;
     let Some(tail) = tail else {
@@ -410,8 +410,8 @@ fn scatter_origin(scatter: &Row<'_>, tail: Option<&Row<'_>>) -> Result<Origin, S
     };
     let why = format!("{}; tail: {}", scatter.text("why"), tail.text("why"));
     Ok(match origin(tail)? {
-        Origin::Documented { date, .. } => Origin::documented(&why, &date),
         of_tail if of_tail.is_assumed() || body.is_assumed() => Origin::assumed(&why),
+        Origin::Documented { date, .. } => Origin::documented(&why, &date),
         _ => Origin::measured(&why),
     })
 }
@@ -491,5 +491,20 @@ impl Catalog {
             write: random_write.unwrap_or_else(|| even.write.clone()),
             ..even
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An assumed scatter was passed off as documented where its tail is.
+    #[test]
+    fn what_is_assumed_in_part_is_assumed() {
+        let text =
+            "latency,evidence,date,why\na,assumed,,a guess\na,documented,2025-01-01,a guide\n";
+        let rows: Vec<Row<'_>> = Table::new(text).rows().collect();
+        let both = scatter_origin(&rows[0], Some(&rows[1]));
+        assert_eq!(both, Ok(Origin::assumed("a guess; tail: a guide")));
     }
 }

@@ -34,9 +34,9 @@ impl Terms<'_> {
             least = least.min(iops);
             let cap = Cap {
                 covers,
-                ..cap("IOPS by size", Rate::Iops(iops), &from.origin)
+                ..cap(&self.by_size("IOPS"), Rate::Iops(iops), &from.origin)
             };
-            self.all_of_type(draft).caps.push(cap);
+            Self::all_of_type(draft).caps.push(cap);
         }
         draft.notes.push(
             "the limits by size are those of all disks of this type on a machine together: name \
@@ -53,8 +53,9 @@ impl Terms<'_> {
         let base = self.limits.value("base_throughput_per_vm");
         let by_size = base + per.value * self.sum(draft);
         let (mibps, from) = self.floored(by_size, "floor_throughput", per);
-        let cap = cap("throughput by size", Rate::MibPerS(mibps), &from.origin);
-        self.all_of_type(draft).caps.push(cap);
+        let name = self.by_size("throughput");
+        let cap = cap(&name, Rate::MibPerS(mibps), &from.origin);
+        Self::all_of_type(draft).caps.push(cap);
     }
 
     /// Not below what the smallest ones have.
@@ -65,10 +66,14 @@ impl Terms<'_> {
         }
     }
 
+    /// The name of a limit that larger disks raise, and no larger machine on which it is put.
+    fn by_size(&self, what: &str) -> String {
+        format!("{what} by size of all {}", self.kind.name)
+    }
+
     /// What holds for all volumes of the type on a machine.
-    fn all_of_type<'d>(&self, draft: &'d mut Draft) -> &'d mut InstanceSpec {
-        draft.instance.get_or_insert_with(|| {
-            InstanceSpec::new(&format!("all {} of a machine", self.kind.name))
-        })
+    fn all_of_type(draft: &mut Draft) -> &mut InstanceSpec {
+        let machine = &mut draft.instance;
+        machine.get_or_insert_with(|| InstanceSpec::new("a machine"))
     }
 }

@@ -54,8 +54,8 @@ fn machine(args: &AdviseArgs, own: Option<&Host>) -> Option<Hosts> {
             previous: args.previous,
         });
     }
-    let is_asked = args.vcpu.is_some() || args.memory.is_some() || args.arch.is_some();
-    is_asked.then(|| Hosts {
+    let is_requested = args.vcpu.is_some() || args.memory.is_some() || args.arch.is_some();
+    is_requested.then(|| Hosts {
         vcpus: args.vcpu.map_or(0, std::num::NonZeroU32::get),
         memory: args.memory.unwrap_or(Bytes::ZERO),
         arch: args.arch.clone(),

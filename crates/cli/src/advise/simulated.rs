@@ -7,7 +7,9 @@
 
 use anyhow::Result;
 use blocklab_advice::{Finalist, LARGE, Need, Simulated, Start, Verdict};
-use blocklab_compare::gate::{Answer, Asked, Bound, Condition, Evidence, Figure, Loads, answer};
+use blocklab_compare::gate::{
+    Answer, Bound, Condition, Evidence, Figure, LoadCondition, Loads, answer,
+};
 use blocklab_findings::assess;
 use blocklab_record::{PERCENTILES, Record, Status};
 use blocklab_runner::{Finished, Prepared, Request, Setting, Study};
@@ -93,12 +95,12 @@ fn simulate_on(
 /// Whether a Record meets the need.
 fn judged(record: &Record, need: &Need, bare: Simulated) -> Simulated {
     let cases: Vec<&str> = plan_cases(record);
-    let asked: Vec<Asked> = cases
+    let conditions: Vec<LoadCondition> = cases
         .iter()
         .flat_map(|case| conditions(case, need))
         .collect();
     let gate = answer(
-        &asked,
+        &conditions,
         Evidence {
             runs: &[(record, &[])],
             ..Evidence::default()
@@ -145,7 +147,7 @@ fn plan_cases(record: &Record) -> Vec<&str> {
 }
 
 /// The conditions under which a load fails: a figure above or below a bound.
-fn conditions(case: &str, need: &Need) -> Vec<Asked> {
+fn conditions(case: &str, need: &Need) -> Vec<LoadCondition> {
     let mut bounds = Vec::new();
     if case.starts_with(RANDOM) {
         bounds.push(below(Figure::Iops, need.iops * DELIVERED));
@@ -160,14 +162,14 @@ fn conditions(case: &str, need: &Need) -> Vec<Asked> {
     } else {
         bounds.push(below(Figure::MbPerS, need.bytes_per_s / 1e6 * DELIVERED));
     }
-    let asked = bounds.into_iter().map(|bound| Asked {
+    let conditions = bounds.into_iter().map(|bound| LoadCondition {
         condition: Condition::Beyond(bound),
         loads: Loads {
             case: Some(case.to_owned()),
             ..Loads::default()
         },
     });
-    asked.collect()
+    conditions.collect()
 }
 
 /// The bound that a figure breaks if it is less than this.

@@ -21,7 +21,7 @@ pub(super) struct Served {
     files: Option<FuseServer>,
     artifacts: Option<Artifacts>,
     visits: u64,
-    places: String,
+    addresses: String,
 }
 
 impl Served {
@@ -78,7 +78,7 @@ impl Served {
         };
         announce(args, what, volumes, &places, files.as_ref())?;
         Ok(Self {
-            places: addresses,
+            addresses,
             nbd,
             files,
             artifacts,
@@ -94,8 +94,8 @@ impl Served {
     }
 
     /// The addresses at which clients find the volumes.
-    pub(super) fn places(&self) -> &str {
-        &self.places
+    pub(super) fn addresses(&self) -> &str {
+        &self.addresses
     }
 
     /// Number of clients that were served; known once everything is stopped.

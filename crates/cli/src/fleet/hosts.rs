@@ -295,10 +295,13 @@ fn hostfile(text: &str) -> Vec<String> {
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default());
     let names = lines.filter_map(|line| line.split_whitespace().next());
-    // Kubernetes' MPI operator and others write the number of slots after a colon.
-    names
-        .map(|name| name.split(':').next().unwrap_or(name).to_owned())
-        .collect()
+    // Kubernetes' MPI operator and others write the number of slots after a colon. An address of IPv6 has
+    // more colons, and stays whole for the check of names to refuse it.
+    let bare = names.map(|name| match name.split_once(':') {
+        Some((host, slots)) if !slots.contains(':') => host,
+        _ => name,
+    });
+    bare.map(str::to_owned).collect()
 }
 
 /// The nodes of the Slurm allocation in which this command runs.
@@ -397,6 +400,14 @@ mod tests {
     fn a_file_of_hosts() {
         let text = "# rack\nh1 slots=8\n\nh2:4   # spare\n  10.0.0.7\n";
         assert_eq!(hostfile(text), ["h1", "h2", "10.0.0.7"]);
+    }
+
+    /// The story: of `fe80::1` in a file of hosts, the part before the first colon was the host `fe80`,
+    /// which ssh could not find.
+    #[test]
+    fn an_address_of_ipv6_in_a_file_of_hosts_is_refused() {
+        let why = numbered(&hostfile("h1\nfe80::1\n")).expect_err("no name of a host");
+        assert!(why.to_string().contains("`fe80::1` is no name"), "{why}");
     }
 
     /// The story: with `--min-hosts 1`, the target of a host that was down became one of all others, which

@@ -32,7 +32,7 @@ pub struct ToolFleet<'a> {
 }
 
 impl ManyHosts for ToolFleet<'_> {
-    fn run(&self, load: &HostsLoad, see: &mut dyn FnMut(usize, HostEvent)) -> Result<HostsEnd> {
+    fn run(&self, load: &HostsLoad, observe: &mut dyn FnMut(usize, HostEvent)) -> Result<HostsEnd> {
         let names: Vec<String> = load.shares.iter().map(|share| share.host.clone()).collect();
         let mut hosts = Hosts::of_tool(&names, &load.destroy_data, self.given.clone())?;
         let program = program();
@@ -47,7 +47,7 @@ impl ManyHosts for ToolFleet<'_> {
         let places: BTreeMap<&str, usize> =
             hosts.names.iter().map(String::as_str).zip(0..).collect();
         let plan = self.plan(load, &hosts)?;
-        let outcome = launching.run(&plan, &mut |line| tell(&places, line, see))?;
+        let outcome = launching.run(&plan, &mut |line| forward(&places, line, observe))?;
         let mut is_kept = true;
         if load.is_kept {
             keep_hosts(&outcome, self.store);
@@ -110,7 +110,7 @@ impl ToolFleet<'_> {
 }
 
 /// Passes a message of a host on to the tool, with the index of the host.
-fn tell(places: &BTreeMap<&str, usize>, line: &Line, see: &mut dyn FnMut(usize, HostEvent)) {
+fn forward(places: &BTreeMap<&str, usize>, line: &Line, observe: &mut dyn FnMut(usize, HostEvent)) {
     let (host, event) = match line {
         Line::Begins { host, .. } => (host, HostEvent::Begins),
         Line::Slice { host, interval } => (host, HostEvent::Slice(interval.clone())),
@@ -118,7 +118,7 @@ fn tell(places: &BTreeMap<&str, usize>, line: &Line, see: &mut dyn FnMut(usize, 
         _ => return,
     };
     if let Some(place) = places.get(host.as_str()) {
-        see(*place, event);
+        observe(*place, event);
     }
 }
 

@@ -97,10 +97,10 @@ const CATALOG: View = View {
 
 /// Builds a column for each address in a query.
 fn show_addresses(_: &Store, query: &Query) -> Result<Vec<Built>, String> {
-    let asked = query
+    let addresses = query
         .iter()
         .filter(|(name, text)| name == "address" && !text.trim().is_empty());
-    let built = asked.map(|(_, text)| {
+    let built = addresses.map(|(_, text)| {
         let (document, json) =
             catalog::shown(not_a_file(text)?).map_err(|error| format!("{error:#}"))?;
         Ok(Built::document(&document, json))

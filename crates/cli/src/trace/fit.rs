@@ -24,6 +24,7 @@ use serde::Serialize;
 
 use crate::answer;
 use crate::catalog::unusable;
+use crate::price::is_address;
 use blocklab_args::TraceFitArgs;
 pub use load::Load;
 
@@ -141,6 +142,12 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
         );
     }
     let catalog = place::load_catalog()?;
+    for file in args.files.iter().filter(|file| !file.exists()) {
+        let text = file.display().to_string();
+        if is_address(&text, &catalog) {
+            bail!("{text} is a volume and not a file: each volume has an --on of its own");
+        }
+    }
     let mut candidates = Vec::new();
     for address in &args.on {
         candidates.push(candidate(address, &catalog)?);

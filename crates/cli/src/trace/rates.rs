@@ -18,8 +18,10 @@ pub fn table(files: &[PathBuf], read: &TraceInput) -> Result<Option<RateTable>> 
     }
     let mut texts = Vec::new();
     for file in files {
-        // Looking at the first bytes of a pipe would take them from the reader of operations.
-        if file.as_os_str() == "-" || !file.is_file() {
+        // Looking at the first bytes of a pipe would take them from the reader of operations. What is not
+        // there behind a table is told when it is read.
+        let is_plain = file.as_os_str() != "-" && (file.is_file() || !texts.is_empty());
+        if !is_plain {
             return Ok(None);
         }
         let name = file.display().to_string();

@@ -132,7 +132,12 @@ fn processor_time() -> Duration {
 /// The device number of the disk that a path names, and whether the path is a partition of it. Events
 /// carry the number of the whole disk.
 fn device(path: &Path) -> Result<(u64, bool)> {
-    let facts = fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))?;
+    let facts = fs::metadata(path).with_context(|| {
+        format!(
+            "cannot look at {}; `blocklab devices` lists what there is in /dev",
+            path.display()
+        )
+    })?;
     if !facts.file_type().is_block_device() {
         bail!(
             "{} is no block device: name the one that holds it (`findmnt -no SOURCE -T {}`)",

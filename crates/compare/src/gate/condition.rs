@@ -215,7 +215,11 @@ impl NoCondition {
         if let Some(rest) = rest.filter(|rest| !rest.starts_with(char::is_alphabetic)) {
             return Self::slower(text, rest);
         }
-        let why = "p99>5ms, iops<5000, mbps<200, slower:5%, missed and warning are some";
+        let why = match Figure::named(text) {
+            // A shell takes the sign and the bound behind it as a file, unless they are quoted.
+            Some(_) => "its bound is missing; write all of it in quotes, such as 'p99>5ms'",
+            None => "p99>5ms, iops<5000, mbps<200, slower:5%, missed and warning are some",
+        };
         Self::new(text, why.to_owned())
     }
 }
@@ -316,6 +320,8 @@ mod tests {
         for (text, why) in [
             ("p98>5ms", "p99.9"),
             ("p99>5", "p99>5ms"),
+            // A shell takes `>5ms` without quotes as a file, and nothing was said of quotes.
+            ("p99", "in quotes, such as 'p99>5ms'"),
             ("p99>fast", "30s"),
             ("p99<5ms", "p99>5ms"),
             ("slower>5%", "slower:5%"),

@@ -1,4 +1,4 @@
-//! In: the text of a file of gates, in TOML. Out: the conditions in it, and of which loads each is asked.
+//! In: the text of a file of gates, in TOML. Out: the conditions in it, and the loads that each is about.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use blocklab_workload::Direction;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::{Asked, Condition, Loads};
+use super::{Condition, LoadCondition, Loads};
 
 /// A file of conditions.
 #[derive(Deserialize)]
@@ -81,23 +81,24 @@ impl TryFrom<String> for Written {
 ///
 /// # Errors
 /// What is wrong with it and where; also where it has no condition at all.
-pub fn asked_in(text: &str) -> Result<Vec<Asked>, String> {
+pub fn conditions_in(text: &str) -> Result<Vec<LoadCondition>, String> {
     let gates: Gates = toml::from_str(text).map_err(|error| error.to_string())?;
-    let mut asked: Vec<Asked> = gates.fail_on.into_iter().map(Asked::from).collect();
+    let mut conditions: Vec<LoadCondition> =
+        gates.fail_on.into_iter().map(LoadCondition::from).collect();
     for of_loads in gates.gate {
         let loads = Loads {
             case: of_loads.case,
             direction: of_loads.direction,
         };
-        asked.extend(of_loads.fail_on.into_iter().map(|condition| Asked {
+        conditions.extend(of_loads.fail_on.into_iter().map(|condition| LoadCondition {
             condition,
             loads: loads.clone(),
         }));
     }
-    if asked.is_empty() {
+    if conditions.is_empty() {
         return Err(NO_CONDITION.to_owned());
     }
-    Ok(asked)
+    Ok(conditions)
 }
 
 #[cfg(test)]
@@ -106,8 +107,11 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let asked = asked_in(text).expect(text);
-        let written: Vec<String> = asked.iter().map(|one| one.condition.to_string()).collect();
+        let conditions = conditions_in(text).expect(text);
+        let written: Vec<String> = conditions
+            .iter()
+            .map(|one| one.condition.to_string())
+            .collect();
         assert_eq!(written, expected, "{text}");
     }
 
@@ -138,7 +142,7 @@ mod tests {
             ),
             ("failon = \"missed\"", "fail_on"),
         ] {
-            let why = asked_in(text).expect_err(text);
+            let why = conditions_in(text).expect_err(text);
             assert!(why.contains(expected), "{text}: {why}");
         }
     }

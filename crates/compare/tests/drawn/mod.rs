@@ -3,7 +3,7 @@
 //! the example `gates` prints all of them.
 
 use blocklab_compare::compare::{Margins, compare};
-use blocklab_compare::gate::{Answer, Asked, Condition, Evidence, answer};
+use blocklab_compare::gate::{Answer, Condition, Evidence, LoadCondition, answer};
 use blocklab_findings::Finding;
 use blocklab_random::Stream;
 use blocklab_record::Record;
@@ -73,19 +73,19 @@ impl Answers {
 /// The answers to a condition, of as many drawn pairs of a baseline and a run.
 pub fn answers(draw: &Draw, condition: &str, pairs: u32) -> Answers {
     let condition: Condition = condition.parse().expect(condition);
-    let asked = [Asked::from(condition)];
+    let condition = [LoadCondition::from(condition)];
     let unchanged = vec![1.0; draw.truths.len()];
     let mut counted = Answers::default();
     for pair in 0..pairs {
         let mut stream = Stream::new(draw.seed, "gates", u64::from(pair));
         let baseline = drawn(draw, &unchanged, &mut stream);
         let run = drawn(draw, &draw.truths, &mut stream);
-        counted.add(asked_of(&asked, &baseline, &run));
+        counted.add(answer_to(&condition, &baseline, &run));
     }
     counted
 }
 
-fn asked_of(asked: &[Asked], baseline: &Record, run: &Record) -> Answer {
+fn answer_to(conditions: &[LoadCondition], baseline: &Record, run: &Record) -> Answer {
     let comparison = compare(&[baseline, run], 0, Margins::default());
     let none: &[Finding] = &[];
     let evidence = Evidence {
@@ -94,7 +94,7 @@ fn asked_of(asked: &[Asked], baseline: &Record, run: &Record) -> Answer {
         history: None,
         compared: None,
     };
-    answer(asked, evidence).expect("a condition").answer
+    answer(conditions, evidence).expect("a condition").answer
 }
 
 /// A record of a load for each truth.

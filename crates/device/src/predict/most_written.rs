@@ -127,30 +127,30 @@ struct Line {
     rate: Rate,
     /// Saved up at the start, and at most.
     saved: f64,
-    most: f64,
-    /// Units that return at the rate, and the share of the rate at which those beyond return.
-    quick: f64,
-    share: f64,
+    capacity: f64,
+    /// Units that a rest brings back at the whole rate, and the share of it at which more return.
+    refilled_in_full: f64,
+    refill_share: f64,
 }
 
 impl Line {
     /// The rate of a cap with its bucket, and its peak.
     fn of_cap(cap: &Cap) -> impl Iterator<Item = Self> {
         let units = cap.rate.per_second();
-        let most = units * cap.bucket.as_secs_f64();
+        let capacity = units * cap.bucket.as_secs_f64();
         let steady = Self {
             rate: cap.rate,
-            saved: most,
-            most,
-            quick: most.min(units * FORGIVEN_STALL.as_secs_f64()),
-            share: cap.refill_share,
+            saved: capacity,
+            capacity,
+            refilled_in_full: capacity.min(units * FORGIVEN_STALL.as_secs_f64()),
+            refill_share: cap.refill_share,
         };
         let peak = cap.peak.map(|rate| Self {
             rate,
             saved: 0.0,
-            most: 0.0,
-            quick: 0.0,
-            share: 0.0,
+            capacity: 0.0,
+            refilled_in_full: 0.0,
+            refill_share: 0.0,
         });
         std::iter::once(steady).chain(peak)
     }
@@ -161,17 +161,17 @@ impl Line {
         let burst = Self {
             rate: credit.burst,
             saved: burst,
-            most: burst,
-            quick: burst,
-            share: 1.0,
+            capacity: burst,
+            refilled_in_full: burst,
+            refill_share: 1.0,
         };
         // A bucket that is filled at intervals, whatever was spent, bounds nothing in the long run.
         let earned = credit.full_again.is_none().then_some(Self {
             rate: credit.baseline,
             saved: credit.capacity * credit.initial_share,
-            most: credit.capacity,
-            quick: 0.0,
-            share: 1.0,
+            capacity: credit.capacity,
+            refilled_in_full: 0.0,
+            refill_share: 1.0,
         });
         std::iter::once(burst).chain(earned)
     }
@@ -181,8 +181,8 @@ impl Line {
     fn overdrawn(&self, units: f64) -> Self {
         Self {
             saved: self.saved + units,
-            most: self.most + units,
-            quick: self.quick + units,
+            capacity: self.capacity + units,
+            refilled_in_full: self.refilled_in_full + units,
             ..*self
         }
     }
@@ -190,8 +190,9 @@ impl Line {
     /// The units that return in a rest.
     fn returned(&self, rest: Nanos) -> f64 {
         let earned = self.rate.per_second() * rest.as_secs_f64();
-        let quick = self.quick.min(earned);
-        self.most.min(quick + (earned - quick) * self.share)
+        let in_full = self.refilled_in_full.min(earned);
+        self.capacity
+            .min(in_full + (earned - in_full) * self.refill_share)
     }
 
     /// The most bytes of the load that it lets pass.
@@ -200,7 +201,7 @@ impl Line {
         let most_carried = each.fold(0.0, f64::max);
         let first = times.first().map_or(0.0, |time| self.returned(time.rest));
         // What returns before the first time has no room beyond a full bucket.
-        let mut saved = self.most.min(self.saved + first) - first;
+        let mut saved = self.capacity.min(self.saved + first) - first;
         let mut bytes = 0.0;
         for time in times {
             let granted = self.rate.per_second() * time.lasts.as_secs_f64();
@@ -208,7 +209,7 @@ impl Line {
             bytes += count * granted * carried;
             saved += count * self.returned(time.rest);
             // What small writes leave of the rate is saved up, and larger ones carry more with it.
-            bytes += count * self.most.min(granted) * (most_carried - carried);
+            bytes += count * self.capacity.min(granted) * (most_carried - carried);
         }
         bytes + saved * most_carried
     }

@@ -89,13 +89,16 @@ pub(super) struct Queue {
     /// Bits of the slots that are not empty.
     used: [u64; WORDS],
     nodes: Vec<Node>,
+    /// First of the nodes that hold no entry.
     free: u32,
     /// All entries of the present slot, if it has more than those.
     crowd: BinaryHeap<Reverse<Entry>>,
+    /// Events beyond the wheel.
     far: BinaryHeap<Reverse<Entry>>,
     /// Slot of the first far entry; `u64::MAX` without one.
     far_from: u64,
-    made: u64,
+    /// Number of the event that was pushed last.
+    pushed: u64,
 }
 
 impl Queue {
@@ -110,14 +113,14 @@ impl Queue {
             crowd: BinaryHeap::new(),
             far: BinaryHeap::new(),
             far_from: u64::MAX,
-            made: 0,
+            pushed: 0,
         }
     }
 
     /// Adds an event at a moment, which must not be before that of the event that was popped last.
     #[inline(always)]
     pub(super) fn push(&mut self, at: Nanos, event: Event) {
-        self.made += 1;
+        self.pushed += 1;
         debug_assert!(
             at.0 >> WIDTH >= self.present,
             "an event at {at}, which is past"
@@ -127,7 +130,7 @@ impl Queue {
         if ahead >= SLOTS as u64 {
             self.put_far(at, event);
         } else {
-            self.put(self.present + ahead, at, self.made, event);
+            self.put(self.present + ahead, at, self.pushed, event);
         }
     }
 
@@ -136,7 +139,7 @@ impl Queue {
         self.far_from = self.far_from.min(at.0 >> WIDTH);
         self.far.push(Reverse(Entry {
             at: at.0,
-            number: self.made,
+            number: self.pushed,
             event,
         }));
     }

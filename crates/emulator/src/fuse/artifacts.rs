@@ -329,10 +329,10 @@ fn undo(made: &mut Made, source: &str, how: Unmount) -> Vec<Holder> {
     holders
 }
 
-/// The kernel lets a device go a moment after it is closed: how often to look whether it has.
-const RELEASE_LOOKS: usize = 50;
-/// The time between two of these looks.
-const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+/// The kernel lets a device go a moment after it is closed: how often that is checked.
+const RELEASE_POLLS: usize = 50;
+/// The time between two of these checks.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// Releases a block device, and adds to `holders` what still uses it.
 fn release(device: &BlockDevice, how: Unmount, holders: &mut Vec<Holder>) {
@@ -345,11 +345,11 @@ fn release(device: &BlockDevice, how: Unmount, holders: &mut Vec<Holder>) {
         device.release();
     }
     if !is_held {
-        for _ in 0..RELEASE_LOOKS {
+        for _ in 0..RELEASE_POLLS {
             if !device.is_there() {
                 return;
             }
-            std::thread::sleep(LOOK_INTERVAL);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
     if mounted.is_empty() {

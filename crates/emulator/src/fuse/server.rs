@@ -36,10 +36,10 @@ pub struct FuseServer {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// How often to look whether the threads have ended after their mount: for 2 s in all.
-const END_LOOKS: usize = 1000;
-/// The time between two of these looks.
-const LOOK_INTERVAL: Duration = Duration::from_millis(2);
+/// How often it is checked whether the threads have ended after their mount: for 2 s in all.
+const END_POLLS: usize = 1000;
+/// The time between two of these checks.
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// More than these would only wait for the kernel's one list of requests.
 const MOST_THREADS: usize = 4;
@@ -140,11 +140,11 @@ impl FuseServer {
     /// end the connection to the kernel, it lasts as long as a program has a file open: it is not
     /// waited for, and ends with this process.
     pub fn join(self) {
-        for _ in 0..END_LOOKS {
+        for _ in 0..END_POLLS {
             if self.threads.iter().all(JoinHandle::is_finished) {
                 return;
             }
-            std::thread::sleep(LOOK_INTERVAL);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

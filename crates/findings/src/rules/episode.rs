@@ -104,17 +104,10 @@ fn still(pass: &Measurement) -> Option<Span> {
     let usual = usual(pass, &slices)?;
     let starts = starts(&slices);
     let flush_ns = mean_flush_ns(pass);
+    let empty_from = empty_from(&slices);
     // A pause may also lie within two neighbours, none of them empty.
     let gaps = (0..slices.len()).filter_map(|first| {
-        let empty = slices[first..]
-            .iter()
-            .take_while(|slice| ios(slice) == 0)
-            .count();
-        let after = first + empty;
-        let empty: f64 = slices[first..after]
-            .iter()
-            .map(|slice| slice.length_ns as f64)
-            .sum();
+        let (after, empty) = empty_from[first];
         let waited = slices.get(after).map_or(0.0, |slice| longest(slice));
         let before = first
             .checked_sub(1)
@@ -141,6 +134,21 @@ fn still(pass: &Measurement) -> Option<Span> {
         })
     });
     gaps.max_by(|a, b| a.length_ns.total_cmp(&b.length_ns))
+}
+
+/// For each slice, the index of the first from it on in which something completed, and the time in ns up to
+/// that one. From the last to the first, as a long recording may have many thousands of empty ones.
+fn empty_from(slices: &[&Interval]) -> Vec<(usize, f64)> {
+    let mut found = vec![(slices.len(), 0.0); slices.len() + 1];
+    for (place, slice) in slices.iter().enumerate().rev() {
+        let (after, empty_ns) = found[place + 1];
+        found[place] = if ios(slice) == 0 {
+            (after, empty_ns + slice.length_ns as f64)
+        } else {
+            (place, 0.0)
+        };
+    }
+    found
 }
 
 /// Mean time of a flush of the job whose flushes take longest; 0 without flushes.

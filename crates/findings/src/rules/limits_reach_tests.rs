@@ -4,7 +4,7 @@
 use super::*;
 use crate::testing::model::{credits, gp3, limit, rate, reads, simulated, volume_iops};
 use crate::testing::{Sketch, found, silent, the};
-use blocklab_device::LimitUnit;
+use blocklab_device::{Covers, LimitKind, LimitUnit};
 
 fn statement(record: &Record, rule: &str) -> String {
     the(record, rule).statement
@@ -172,6 +172,36 @@ fn limits_that_hold_different_operations_are_both_named() {
         panic!("one limit");
     };
     assert!(one.statement.contains("next is"), "{}", one.statement);
+}
+
+/// The story: writes came to their machine all at once and waited longest for it, of which they used 22 %, and
+/// their volumes were used to 99 %: "303 MiB/s is the limit for a part of the time". Twice as much gave nothing.
+#[test]
+fn a_limit_that_holds_throughout_leaves_nothing_to_one_that_holds_for_a_while() {
+    let named = |kib| {
+        let record = simulated(&[gp3(0.6, 0.1)], &[reads("a", 3000.0, kib, 32)]);
+        statement(&record, "at-limit")
+    };
+    assert!(named(170).starts_with("a: 500 MiB/s is the limit, "));
+    // On both sides of [`NEAR`].
+    assert!(named(165).starts_with("a: 6,000 IOPS is the limit for a part of the time, "));
+    // What one of them does not count may wait for the other.
+    let named = |covers| {
+        let of = |limiter: &str, covers, value| {
+            let limiter = limiter.to_owned();
+            let kind = LimitKind::Rate { limiter, covers };
+            limit("disk", Some(1), kind, value, LimitUnit::Iops)
+        };
+        let throughout = (of("first", Covers::Reads, 3000.0), 0.1);
+        let for_a_while = (of("second", covers, 6000.0), 0.6);
+        let record = simulated(
+            &[vec![throughout, for_a_while]],
+            &[reads("a", 3000.0, 4, 32)],
+        );
+        statement(&record, "at-limit")
+    };
+    assert!(named(Covers::All).starts_with("a: 3,000 IOPS is the limit, "));
+    assert!(named(Covers::Writes).starts_with("a: 6,000 IOPS is the limit for a part"));
 }
 
 /// The story: a gp2 of 300 IOPS took 300 reads of 256 KiB a second, and larger blocks were to move more bytes.

@@ -47,7 +47,7 @@ pub(super) fn disk_shared(cases: &Cases<'_>) -> Vec<Finding> {
         }
         let disks = disks(&cases.record.targets);
         let by_others = [Direction::Read, Direction::Write].map(|direction| {
-            let compared = direction == Direction::Read || writes_tell(cases, case);
+            let compared = direction == Direction::Read || writes_are_comparable(cases, case);
             compared
                 .then(|| foreign_bytes(case, &disks, direction))
                 .flatten()
@@ -83,7 +83,7 @@ fn bytes_arrive(case: &CaseView<'_>) -> bool {
 
 /// Whether the bytes that a disk writes can be compared with those of the load. A file system
 /// writes more where space must be found or changes are flushed.
-fn writes_tell(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+fn writes_are_comparable(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     let is_flushed = case.does(Direction::Sync) || case.does(Direction::Trim);
     let only_reads = !is_flushed && !case.does(Direction::Write);
     let unsafe_writes = case.jobs().all(|job| job.durability == Durability::None) && !is_flushed;

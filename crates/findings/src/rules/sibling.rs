@@ -79,18 +79,16 @@ fn kind<'a>(case: &'a CaseView<'a>, axis: Axis) -> Option<Vec<String>> {
     Some(key)
 }
 
-/// Whether another number in flight, twice as large or half, gave the same rate.
+/// Whether another number in flight, at least twice as large or at most half, gave the same rate.
 pub(super) fn is_flat(depths: &[Vec<&CaseView<'_>>], case: &CaseView<'_>) -> bool {
     let mut families = depths
         .iter()
-        .filter(|f| f.iter().any(|m| m.name == case.name));
+        .filter(|family| family.iter().any(|member| member.name == case.name));
     families.any(|family| {
         family.iter().any(|other| {
-            let (low, high) = (
-                case.slots().min(other.slots()),
-                case.slots().max(other.slots()),
-            );
-            high >= 2 * low && level(&[case.iops(), other.iops()]).1 <= SAME_PERCENT
+            let (own, others) = (case.slots(), other.slots());
+            let (_, range_percent) = level(&[case.iops(), other.iops()]);
+            own.max(others) >= 2 * own.min(others) && range_percent <= SAME_PERCENT
         })
     })
 }

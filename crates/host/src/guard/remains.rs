@@ -156,7 +156,7 @@ impl Allowed {
         match (&self.kind, memory) {
             (Kind::File, _) => ours::mark(&self.handle),
             (Kind::Device(size, Some(identity)), Some(memory)) => {
-                let samples = look(&self.handle.reopen_path(), *size, Some(identity))?;
+                let samples = take_samples(&self.handle.reopen_path(), *size, Some(identity))?;
                 memory.keep(identity, &samples.digest)?;
             }
             _ => {}
@@ -184,7 +184,7 @@ impl Content {
         memory: Option<&Memory>,
     ) -> Self {
         let identity = identity(machine, node);
-        let samples = match look(path, node.facts.size_bytes.0, identity.as_deref()) {
+        let samples = match take_samples(path, node.facts.size_bytes.0, identity.as_deref()) {
             Ok(samples) => samples,
             Err(error) => return Self::Data(Cause::Unreadable(plain(&error))),
         };
@@ -200,7 +200,7 @@ impl Content {
     }
 }
 
-fn look(path: &Path, size: u64, identity: Option<&str>) -> io::Result<Samples> {
+fn take_samples(path: &Path, size: u64, identity: Option<&str>) -> io::Result<Samples> {
     let mut options = File::options();
     let file = options
         .read(true)

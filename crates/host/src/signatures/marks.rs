@@ -124,7 +124,7 @@ const LVM_SECTORS: [u64; 7] = [0, 512, 1024, 1536, 4 * KIB, 8 * KIB, 12 * KIB];
 const LUKS_SECOND: (u64, u64) = (16 * KIB, 4 * MIB);
 
 /// Everything that has a fixed place.
-pub(super) fn look(view: &mut View<'_>) -> io::Result<Vec<Signature>> {
+pub(super) fn find(view: &mut View<'_>) -> io::Result<Vec<Signature>> {
     let mut found = Vec::new();
     for (kind, place, distance, mark) in MARKS {
         let Some(offset) = resolve(*place, view.size()) else {

@@ -7,7 +7,7 @@ use super::view::View;
 use super::{Kind, Signature};
 
 /// What needs more than bytes at a fixed place.
-pub(super) fn look(view: &mut View<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
+pub(super) fn find(view: &mut View<'_>, found: &mut Vec<Signature>) -> io::Result<()> {
     found.extend(ext(view)?);
     found.extend(nilfs(view)?);
     found.extend(md_at_end(view)?);

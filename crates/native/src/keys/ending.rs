@@ -26,7 +26,7 @@ pub const END: Section<Job> = Section {
             allowed: Allowed::Text("a time, or \"none\" with `stop_bytes`, `stop_ios` or `loops`"),
             default: Some("\"10s\"; none where `stop_bytes`, `stop_ios` or `loops` is given"), other_names: &["duration", "elapsed", "time_based"];
         "cool_down" = "\"1s\"", (rare time cool_down),
-            "Load after the measured time; not in any result. Needs a runtime.",
+            "Load after the measured time; not in any result. Needs a runtime, and no `verify`.",
             default: Some("none");
         "ends_others" = "\"always\"", (word ENDS ends_others),
             "Whether the end of this job ends the jobs that run at the same time: never, only if it failed, or always.",
@@ -166,10 +166,10 @@ pub const VERIFICATION: Section<Job> = Section {
         "measure_depths" = "true", (rare flag measure.depths),
             "Counts how many operations were in flight at each issue, and how many each call moved.";
         "sample_bandwidth" = "\"500ms\"", (maybe time measure.bandwidth_every),
-            "Samples the bandwidth of each direction at this interval.",
+            "Samples the bandwidth of each direction at this interval, where anything completed in it.",
             allowed: Allowed::Text("from 1 ms, or \"none\""), other_names: &["bwavgtime"];
         "sample_iops" = "\"500ms\"", (maybe time measure.iops_every),
-            "Samples the operations per second of each direction at this interval.",
+            "Samples the operations per second of each direction at this interval, where any completed in it.",
             allowed: Allowed::Text("from 1 ms, or \"none\""), other_names: &["iopsavgtime"];
     },
 };

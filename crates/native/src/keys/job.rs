@@ -97,7 +97,7 @@ pub const IO_PATH: Section<Job> = Section {
             "Identical threads of the job.",
             allowed: Allowed::Text("1 to 4096"), other_names: &["numjobs", "jobs", "workers"];
         "depth" = "32", (count depth),
-            "Operations in flight per thread; sync, psync, pvsync2 and mmap have one.",
+            "Operations in flight per thread; only io_uring, libaio, posixaio and null have more than one.",
             allowed: Allowed::Text("1 to 32768"), other_names: &["iodepth", "queue_depth", "qd", "outstanding"];
         "batch_submit" = "16", (count batch.submit),
             "Most operations submitted in one call.",

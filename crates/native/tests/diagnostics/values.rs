@@ -31,7 +31,7 @@ iodepth = 32
   |
 3 | iodepth = 32
   | ^^^^^^^
-  = that is called `depth` here: Operations in flight per thread; sync, psync, pvsync2 and mmap have one.
+  = that is called `depth` here: Operations in flight per thread; only io_uring, libaio, posixaio and null have more than one.
   = allowed: 1 to 32768
   = example: depth = 32
 "#,

@@ -111,7 +111,7 @@ prop_compose! {
             drop_cache_every: of_bytes,
             max_latency: of_bytes.map(|bytes| Nanos(bytes.0)),
             ends_others: [EndsOthers::Never, EndsOthers::OnError, EndsOthers::Always][ending],
-            cool_down: if job.stop.runtime.is_some() { delay } else { Nanos::ZERO },
+            cool_down: if job.stop.runtime.is_some() && seal.is_none() { delay } else { Nanos::ZERO },
             latency_target: target.map(|(limit, window, percentile, go_on)| LatencyTarget {
                 limit, window, percentile, go_on,
             }),

@@ -26,7 +26,7 @@ function lineChart(host, options) {
 /** What names at the ends of lines take of the width; nothing where they would leave too little. */
 function endsRoom(width, { ends, lines }) {
   const names = ends ? lines().filter(({ thin }) => !thin).map(({ name }) => name.length) : [];
-  const room = 6.8 * Math.max(...names);
+  const room = 7.5 * Math.max(...names);
   return names.length > 1 && room < width / 5 ? room : 0;
 }
 

@@ -37,7 +37,7 @@ fn a_trace_is_looked_at() {
     let windows = arrivals.windows();
     let beside = LoadAndVolumes {
         volumes: vec![Passing {
-            address: "a volume".to_owned(),
+            address: "gp3:100GiB".to_owned(),
             operations: windows
                 .iter()
                 .map(|window| Some(window.window_ns as f64 / 1e7))
@@ -97,6 +97,11 @@ fn the_load_stands_beside_a_volume(browser: &Browser, beside: &LoadAndVolumes) {
         browser.count("#arrivals .study-chart:first-of-type .line"),
         2
     );
+    // The story: six pixels of `gp3:100GiB` lay outside of the chart, which its SVG and PNG cut off.
+    let right = "const right = (it) => it.getBoundingClientRect().right;
+        return [...document.querySelectorAll('#arrivals .end-label')]
+          .filter((it) => right(it) > right(it.ownerSVGElement)).map((it) => it.textContent)";
+    assert_eq!(browser.run(right, json!([])), json!([]));
     let first = &beside.windows[0];
     browser.hover(browser.middle("return document.querySelector('#arrivals .dot')"));
     let tip = browser.text("#arrivals .tooltip:not([hidden])");

@@ -461,7 +461,7 @@ pub fn refuse_changes(prepared: &Prepared) -> Result<()> {
 
 /// Fio's lines about files that will be laid out: one line for each job, a file with the first job
 /// that names it.
-pub fn plans(prepared: &Prepared) -> Vec<String> {
+pub fn layout_lines(prepared: &Prepared) -> Vec<String> {
     let mut missing = Vec::new();
     for file in &prepared.files {
         // An engine that creates its files itself needs no layout.
@@ -749,7 +749,7 @@ mod tests {
         fs::write(&job, text).expect("written");
         let prepared = crate::fio::prepared(&job.display().to_string()).expect("a sound job");
         let expected = "a: Laying out IO files (4 files / total 17592186044416MiB)\n";
-        assert_eq!(plans(&prepared), [expected]);
+        assert_eq!(layout_lines(&prepared), [expected]);
     }
 
     /// A file larger than the free space was laid out until the disk was full.

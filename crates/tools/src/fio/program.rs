@@ -19,7 +19,7 @@ use super::clock::now;
 use blocklab_results::output::{self, Over};
 
 /// How often a program is checked for whether it has ended.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The programs of the current case. Dropping this ends them.
 #[derive(Default)]
@@ -88,7 +88,7 @@ fn wait_times_out(time: Nanos, mut is_over: impl FnMut() -> bool) -> bool {
         if is_over() {
             return false;
         }
-        thread::sleep(LOOK);
+        thread::sleep(POLL_INTERVAL);
     }
     true
 }

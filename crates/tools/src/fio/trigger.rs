@@ -36,7 +36,7 @@ impl<'a> Trigger<'a> {
 
     /// Ends the jobs if the file is there or the time is over. The file is removed, so that it does not
     /// end the next run, too.
-    pub fn look(&mut self, elapsed: Nanos) {
+    pub fn check(&mut self, elapsed: Nanos) {
         if self.is_pulled {
             return;
         }

@@ -285,7 +285,7 @@ impl Watcher<'_> {
         self.log_bandwidth(interval);
         let elapsed = self.elapsed();
         if let Some(trigger) = &mut self.trigger {
-            trigger.look(elapsed);
+            trigger.check(elapsed);
         }
     }
 

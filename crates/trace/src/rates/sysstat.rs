@@ -253,7 +253,7 @@ fn usual_gap(rows: &[Row]) -> Option<u64> {
 
 /// Lets reports after a clock that was set back go on one interval after those before, and returns the
 /// remark about it. Local times go back by an hour at the end of daylight saving time.
-fn undo_steps_back(rows: &mut [Row], length: u64) -> Option<String> {
+fn undo_steps_back(rows: &mut [Row], interval_ns: u64) -> Option<String> {
     let (mut call, mut before, mut added, mut steps) = (0, None, 0, Vec::new());
     for row in rows {
         let Some(at) = row.report.at_ns else { continue };
@@ -265,7 +265,7 @@ fn undo_steps_back(rows: &mut [Row], length: u64) -> Option<String> {
         if let Some(before) = before.filter(|before| shown < *before)
             && before - shown <= FARTHEST_STEP_BACK_NS
         {
-            let step = before + length - shown;
+            let step = before + interval_ns - shown;
             (shown, added) = (shown + step, added + step);
             steps.push(Nanos(step).to_string());
         }

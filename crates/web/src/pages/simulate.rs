@@ -19,32 +19,34 @@ pub struct Simulator {
 }
 
 /// What is to be simulated.
-pub struct Asked {
+pub struct SimulationQuery {
     /// The name of a built-in study.
     study: String,
     /// The address of a volume.
     address: String,
 }
 
-/// What the query asks for; `None` unless it names both the study and the volume.
-pub fn asked(query: &[(String, String)]) -> Option<Asked> {
-    let text = |name: &str| {
-        let found = query
-            .iter()
-            .find(|(key, value)| key == name && !value.trim().is_empty());
-        found.map(|(_, value)| value.trim().to_owned())
-    };
-    Some(Asked {
-        study: text("study")?,
-        address: text("address")?,
-    })
+impl SimulationQuery {
+    /// What the query asks for; `None` unless it names both the study and the volume.
+    pub fn from_pairs(query: &[(String, String)]) -> Option<Self> {
+        let text = |name: &str| {
+            let found = query
+                .iter()
+                .find(|(key, value)| key == name && !value.trim().is_empty());
+            found.map(|(_, value)| value.trim().to_owned())
+        };
+        Some(Self {
+            study: text("study")?,
+            address: text("address")?,
+        })
+    }
 }
 
-/// The page with the form. `asked`: what the form was sent with; `why`: the reason for which that
+/// The page with the form. `query`: what the form was sent with; `why`: the reason for which that
 /// cannot be simulated.
-pub fn form(simulator: &Simulator, asked: Option<&Asked>, why: Option<&str>) -> Page {
-    let study = asked.map_or("quick", |asked| &asked.study);
-    let address = asked.map_or("", |asked| &asked.address);
+pub fn form(simulator: &Simulator, query: Option<&SimulationQuery>, why: Option<&str>) -> Page {
+    let study = query.map_or("quick", |query| &query.study);
+    let address = query.map_or("", |query| &query.address);
     let studies = (simulator.studies)();
     let main = html! {
         h1 { "Simulate a study" }
@@ -92,8 +94,8 @@ pub fn form(simulator: &Simulator, asked: Option<&Asked>, why: Option<&str>) -> 
 ///
 /// # Errors
 /// [`PageError`] when the simulation fails.
-pub fn simulate(simulator: &Simulator, asked: &Asked) -> Result<Page, PageError> {
-    let record = (simulator.simulate)(&asked.study, &asked.address).map_err(PageError::invalid)?;
+pub fn simulate(simulator: &Simulator, query: &SimulationQuery) -> Result<Page, PageError> {
+    let record = (simulator.simulate)(&query.study, &query.address).map_err(PageError::invalid)?;
     let assessment = blocklab_findings::assess(&record);
     let navigation = run_navigation(&[("/studies".to_owned(), "Another")]);
     Ok(Page {

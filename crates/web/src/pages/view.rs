@@ -90,11 +90,11 @@ pub fn view(view: &View, store: &Store, query: &Query, is_json: bool) -> Result<
         }
     };
     let own = format!("/{}", view.path);
-    let asked = query
+    let pairs = query
         .iter()
         .filter(|(_, value)| !value.is_empty())
         .map(|(name, value)| format!("{}={}&", query_text(name), query_text(value)));
-    let json = format!("{own}.json?{}", asked.collect::<String>());
+    let json = format!("{own}.json?{}", pairs.collect::<String>());
     let more = [(json.trim_end_matches(['&', '?']).to_owned(), "JSON")];
     let shown: Vec<&str> = built.iter().map(|one| one.json.trim()).collect();
     // One function built all columns, so those with charts need the same script: the first is enough.

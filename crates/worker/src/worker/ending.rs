@@ -10,12 +10,12 @@ use super::{Action, Worker};
 use crate::recorder::Recorder;
 
 impl Worker {
-    /// At the end of the measured time: whether the load goes on after it. If so, nothing is counted
-    /// from here on, and the deadline moves to the end of that load.
+    /// At the end of the measured time: if the load goes on after it, nothing is counted from here on,
+    /// and the deadline moves to the end of that load. Returns whether it goes on.
     #[cold]
-    pub(super) fn cools_down(&mut self, spent: bool) -> bool {
+    pub(super) fn begin_cool_down(&mut self, spent: bool) -> bool {
         let ended = self.window.deadline;
-        if spent || self.window.over <= ended {
+        if spent || self.window.load_end <= ended {
             return false;
         }
         self.first.give_up_schedule(ended, true);
@@ -28,7 +28,7 @@ impl Worker {
         self.first.outstanding.hand_over_to(&uncounted);
         self.first.outstanding = uncounted;
         self.submit_times = None;
-        self.window.deadline = self.window.over;
+        self.window.deadline = self.window.load_end;
         true
     }
 

@@ -109,7 +109,7 @@ with_defaults! {
         /// Reads, writes and trims each have a sequential position of their own.
         pub per_direction_position: bool = false,
         /// In place of the share of [`Pattern::PercentRandom`], a share for reads, writes and trims,
-        /// in per cent.
+        /// in per cent. Of a skewed pattern, too, the other operations are sequential.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub random_percent: Option<[u8; 3]> = None,
         /// Each write follows a trim of the same range.

@@ -221,6 +221,8 @@ fn verify_rules(job: &Job, verify: &Verify) -> Result<(), Invalid> {
             "to compare a pattern, the job must have one";
         "verify": job.pool.is_none(),
             "jobs that share their operations in flight cannot verify what they write";
+        "cool_down": job.cool_down == Nanos::ZERO,
+            "load after the measured time counts nowhere, so a job that verifies its data cannot have any";
         "verify": !verify.when.is_only() || ends,
             "to only read back, the job needs stop_bytes, stop_ios or loops, which give how much was \
              written";
@@ -422,7 +424,7 @@ mod tests {
     }
 
     /// The field that a rule is about, the last value that it lets pass, and the first that it does not.
-    const LIMITS: [(&str, Change, u64, u64); 14] = [
+    const LIMITS: [(&str, Change, u64, u64); 15] = [
         // fio's header of 40 bytes, and the room after it.
         (
             "verify_interval",
@@ -435,6 +437,16 @@ mod tests {
             |job, value| interval(job, Checksum::Sha512, value),
             168,
             167,
+        ),
+        // What was read back after a cool-down was compared, and its miscompares were counted nowhere.
+        (
+            "cool_down",
+            |job, value| {
+                interval(job, Checksum::Header, 4096);
+                job.cool_down = Nanos(value);
+            },
+            0,
+            1,
         ),
         (
             "threads",
@@ -473,7 +485,7 @@ mod tests {
             1 << 30,
             (1 << 30) + 1,
         ),
-        // The thread that samples looks a thousand times a second at most.
+        // The thread that samples checks a thousand times a second at most.
         (
             "sample_every",
             |job, value| job.measure.iops_every = Some(Nanos(value)),

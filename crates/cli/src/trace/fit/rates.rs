@@ -57,7 +57,8 @@ pub(super) fn fit(
     candidates: Vec<Candidate>,
 ) -> Result<()> {
     let operations = operations_in(table);
-    // Each volume plays them twice: evenly, and in bursts.
+    // Each volume plays them twice: evenly, and in bursts. No bound answers in their place, so it may take
+    // four times as long as a trace.
     if operations * 2.0 * candidates.len() as f64 > 4.0 * FEW_SIMULATED as f64 {
         bail!(
             "the table stands for {} operations, which would take long to play on {}: take \

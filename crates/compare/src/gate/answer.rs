@@ -18,7 +18,7 @@ use crate::history::AgainstHistory;
 
 /// A condition, and the loads that it is about.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct LoadCondition {
     /// What must not be the case.
     pub condition: Condition,
     /// The loads that it is about.
@@ -39,7 +39,7 @@ pub struct Evidence<'a> {
     pub compared: Option<&'a Compared>,
 }
 
-impl From<Condition> for Asked {
+impl From<Condition> for LoadCondition {
     fn from(condition: Condition) -> Self {
         Self {
             condition,
@@ -48,7 +48,7 @@ impl From<Condition> for Asked {
     }
 }
 
-impl fmt::Display for Asked {
+impl fmt::Display for LoadCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let loads = self.loads.text();
         if loads.is_empty() {
@@ -71,11 +71,11 @@ pub struct NoSuchCase {
 /// # Errors
 /// With the first one that is not.
 pub fn check_cases<'c>(
-    asked: &[Asked],
+    conditions: &[LoadCondition],
     cases: impl IntoIterator<Item = &'c str>,
 ) -> Result<(), NoSuchCase> {
     let cases: BTreeSet<&str> = cases.into_iter().collect();
-    for one in asked {
+    for one in conditions {
         if let Some(pattern) = &one.loads.case
             && !cases.iter().any(|case| one.loads.has_case(case))
         {
@@ -111,28 +111,29 @@ impl NoSuchCase {
 ///
 /// # Panics
 /// When the comparison is not of these runs, or the evidence lacks what a condition is judged by.
-pub fn answer(asked: &[Asked], evidence: Evidence<'_>) -> Option<Gate> {
-    Gate::new(asked.iter().map(|one| check(one, evidence)).collect())
+pub fn answer(conditions: &[LoadCondition], evidence: Evidence<'_>) -> Option<Gate> {
+    let checks = conditions.iter().map(|one| check(one, evidence));
+    Gate::new(checks.collect())
 }
 
 /// Judges one condition by the part of the evidence that it is about.
-fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
+fn check(condition: &LoadCondition, evidence: Evidence<'_>) -> Check {
     let (runs, comparison) = (evidence.runs, evidence.comparison);
-    let loads = &asked.loads;
-    let mut judged = match asked.condition {
+    let loads = &condition.loads;
+    let mut judged = match condition.condition {
         Condition::Slower { percent } => {
             let percent = percent.unwrap_or(Condition::LOSS_PERCENT);
             let records: Vec<&Record> = runs.iter().map(|(record, _)| *record).collect();
             match (evidence.history, comparison) {
                 (Some(history), _) => slower_than_history(history, percent, loads),
                 (None, Some(comparison)) => slower(&records, comparison, percent, loads),
-                (None, None) => unreachable!("`slower` is asked of comparisons only"),
+                (None, None) => unreachable!("`slower` is a condition on comparisons only"),
             }
         }
         // What a run is expected to do is judged for a single run.
         Condition::Missed => {
             let compared = evidence.compared;
-            let compared = compared.expect("`missed` is asked where something was expected");
+            let compared = compared.expect("`missed` is a condition on an expectation only");
             let mut judged = missed(0, compared);
             let run = runs.first();
             judged.extend(run.and_then(|(record, _)| Judged::unfinished(0, record)));
@@ -159,7 +160,7 @@ fn check(asked: &Asked, evidence: Evidence<'_>) -> Check {
         let subject = loads.text();
         judged.push(Judged::new(run, subject, Answer::Undecided, why.to_owned()));
     }
-    Check::new(asked, judged)
+    Check::new(condition, judged)
 }
 
 #[cfg(test)]
@@ -176,7 +177,7 @@ mod tests {
         use crate::testing::{Sketch, record};
         let run = record(&[Sketch::default()]);
         let runs: [(&Record, &[Finding]); 2] = [(&run, &[]), (&run, &[])];
-        let trims = Asked {
+        let trims = LoadCondition {
             condition: "iops<1".parse().expect("a condition"),
             loads: Loads {
                 case: None,
@@ -212,7 +213,7 @@ mod tests {
             compared: Some(&compared),
             ..Evidence::default()
         };
-        let judged = check(&Asked::from(Condition::Missed), evidence).judged;
+        let judged = check(&LoadCondition::from(Condition::Missed), evidence).judged;
         let of_run = format!("run {}", run.id);
         assert!(
             judged.iter().any(|judged| judged.subject == of_run),
@@ -224,9 +225,9 @@ mod tests {
     /// stopped before its first measurement.
     #[test]
     fn a_condition_on_all_loads_needs_no_case() {
-        let all = Asked::from(Condition::Warning);
+        let all = LoadCondition::from(Condition::Warning);
         assert_eq!(check_cases(std::slice::from_ref(&all), []), Ok(()));
-        let named = Asked {
+        let named = LoadCondition {
             loads: Loads {
                 case: Some("rand*".to_owned()),
                 ..Loads::default()
