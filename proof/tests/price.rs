@@ -176,3 +176,12 @@ fn a_run_is_priced_by_a_name_with_a_slash() {
     // A run or an address twice was two equal rows.
     lab.refused(["price", "gp3:1TiB", "gp3:1TiB"], &["more than once"]);
 }
+
+/// The story: a run on `null`, or a merged one of simulated hosts, "was measured on a real disk".
+#[test]
+fn a_run_without_a_volume_is_not_called_one_of_a_disk() {
+    let lab = Lab::new();
+    let run = "run -q --rw read --runtime 10ms --ramp 0s --repeat 1 -t null";
+    good(lab.blocklab(run.split(' ')));
+    lab.refused(["price", "latest"], &["names no volume for each target"]);
+}

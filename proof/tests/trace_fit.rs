@@ -134,8 +134,11 @@ fn a_volume_among_the_files_is_called_one() {
         fit.into_iter().chain(["--on", "gp3:1TiB", "gp2:1TiB"]),
         &["gp2:1TiB is a volume and not a file", "--on of its own"],
     );
-    lab.refused(
-        fit.into_iter().chain(["missing.txt", "--on", "gp3:1TiB"]),
-        &["cannot read missing.txt"],
-    );
+    // The second has signs that addresses have.
+    for missing in ["missing.txt", "a=1,b:2.csv"] {
+        lab.refused(
+            fit.into_iter().chain([missing, "--on", "gp3:1TiB"]),
+            &[&*format!("cannot read {missing}")],
+        );
+    }
 }

@@ -153,6 +153,23 @@ fn command_lines(command: &clap::Command) -> Vec<String> {
     lines
 }
 
+/// Commands that take options alone, and what works in place of a word behind them.
+const OPTIONS_ALONE: [(&str, &str); 4] = [
+    (
+        "catalog list",
+        "--family m5 lists one family; `blocklab catalog show ADDRESS` shows a volume or a machine",
+    ),
+    (
+        "list",
+        "`blocklab show RUN` shows one run; --name and --target list some",
+    ),
+    (
+        "advise",
+        "a need stands behind --need, and a volume in use behind --migrate",
+    ),
+    ("serve", "--port 7411 chooses the port"),
+];
+
 /// The most commands that are named as those with an option: of more, none is likelier to be meant.
 const OWNERS: usize = 5;
 
@@ -163,14 +180,26 @@ fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
     };
+    // Nobody means to pass an option as a value, as clap advises; a negative number may be meant so.
+    if written
+        .trim_start_matches('-')
+        .starts_with(char::is_alphabetic)
+    {
+        error.remove(ContextKind::Suggested);
+    }
     let Some(name) = written.strip_prefix("--") else {
+        let tip = OPTIONS_ALONE.iter().find(|(command, _)| {
+            let mut words = arguments.iter().skip(1).zip(command.split(' '));
+            !written.starts_with('-') && words.all(|(word, part)| word == part)
+        });
+        if let Some((_, tip)) = tip {
+            suggest(&mut error, (*tip).to_owned());
+        }
         return error;
     };
     let mut owners = Vec::new();
     add_owners(&Cli::command(), "blocklab", name, &mut owners);
     let [first, others @ ..] = owners.as_slice() else {
-        // Nobody means to pass an option as a value, as clap advises.
-        error.remove(ContextKind::Suggested);
         if arguments.iter().any(|word| word == "run") {
             let tip = "`blocklab fio` takes the options of fio, and `blocklab run --help` lists those of run";
             suggest(&mut error, tip.to_owned());
@@ -253,6 +282,20 @@ mod tests {
             "--pdf",
             "-- --pdf",
         );
+        check(&["blocklab", "run", "-o", "x"], "'-o'", "-- -o");
+    }
+
+    /// The story: `catalog list m5` and `advise 1TiB,10000iops` had an "unexpected argument", and no word of
+    /// the option that takes it.
+    #[test]
+    fn a_word_where_only_options_are_taken_is_answered_with_one() {
+        let blocklab = |rest: &'static str| -> Vec<&str> {
+            std::iter::once("blocklab").chain(rest.split(' ')).collect()
+        };
+        check(&blocklab("catalog list m5"), "--family m5", "--need");
+        check(&blocklab("list latest"), "`blocklab show RUN`", "--need");
+        check(&blocklab("advise 1TiB,9iops"), "behind --need", "--family");
+        check(&blocklab("devices /dev/sda"), "/dev/sda", "tip");
     }
 
     /// The story: `blocklab completions` and `blocklab report` said that `<SHELL>` and `<RUN>` are missing,

@@ -5,11 +5,12 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use blocklab_compare::gate::LoadCondition;
+use blocklab_results::Wanted;
 use blocklab_results::output::Over;
-use blocklab_results::{Form, Wanted};
 use blocklab_store::is_id;
 use blocklab_units::{Bytes, Nanos, visible};
 use blocklab_workload::Engine;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum, ValueHint};
 use jiff::Timestamp;
 
@@ -168,13 +169,10 @@ pub struct RunArgs {
 impl RunArgs {
     /// Where and in which form the run is shown and kept, and by which conditions it is judged.
     pub fn wanted(&self, conditions: Vec<LoadCondition>) -> Wanted {
-        let form = match self.form.output() {
-            _ if self.json_lines => Form::JsonLines,
-            Output::Json => Form::Json,
-            Output::Document(form) => Form::Words(form),
-        };
+        let (output, in_lines) = (self.form.output(), self.json_lines);
         Wanted {
-            form,
+            output: if in_lines { Output::Json } else { output },
+            in_lines,
             page: self.html.clone(),
             junit: self.gate.junit.clone(),
             over: Over::forced(self.force),
@@ -285,7 +283,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "N", requires = "rw", conflicts_with_all = NOT_A_LOAD, value_parser = at_least_one)]
     pub fsync: Option<NonZeroU32>,
     /// System calls to use, such as psync or libaio (default: io_uring, or what replaces it here)
-    #[arg(long, alias = "ioengine", value_name = "NAME", requires = "rw", conflicts_with_all = NOT_A_LOAD, value_parser = engine)]
+    #[arg(long, alias = "ioengine", value_name = "NAME", requires = "rw", conflicts_with_all = NOT_A_LOAD, value_parser = engine())]
     pub engine: Option<Engine>,
     /// Through the page cache, instead of around it
     #[arg(long = "buffered", requires = "rw", conflicts_with_all = NOT_A_LOAD)]
@@ -348,15 +346,14 @@ fn rate(text: &str) -> Result<NonZeroU32, String> {
 }
 
 /// Parses the name of an engine that moves data: one that does not measures no disk.
-fn engine(name: &str) -> Result<Engine, String> {
-    const NAMES: [&str; 9] = [
+fn engine() -> impl TypedValueParser<Value = Engine> {
+    let names = PossibleValuesParser::new([
         "io_uring", "libaio", "psync", "pvsync2", "pvsync", "sync", "vsync", "posixaio", "mmap",
-    ];
-    let known = Engine::ALL.iter().find(|(known, _)| *known == name);
-    match known.filter(|_| NAMES.contains(&name)) {
-        Some((_, engine)) => Ok(*engine),
-        None => Err(format!("the engines are {}", NAMES.join(", "))),
-    }
+    ]);
+    names.map(|name| {
+        let known = Engine::ALL.iter().find(|(known, _)| *known == name);
+        known.expect("each name is an engine's").1
+    })
 }
 
 /// Where the operations go, and what they do there.
@@ -410,6 +407,18 @@ mod tests {
 
     use super::*;
     use crate::{Cli, Command};
+
+    /// The story: Tab behind `--engine` offered files, as only the parser knew the names of the engines.
+    #[test]
+    fn the_engines_are_known_to_completions() {
+        let cli = Cli::command();
+        let run = cli.find_subcommand("run").expect("a command");
+        let mut options = run.get_opts();
+        let option = options.find(|option| option.get_id() == "engine");
+        let values = option.expect("an option").get_possible_values();
+        let names: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+        assert!(names.contains(&"libaio") && !names.contains(&"null"));
+    }
 
     /// All options of `run` but three stood below "A recorded load instead of a study" in its help:
     /// the heading of a flattened group is that of whatever follows it.

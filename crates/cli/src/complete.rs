@@ -12,6 +12,7 @@ use blocklab_catalog::{Catalog, resolve_text};
 use blocklab_console::{place, terminal};
 use blocklab_device::{Load, predict};
 use blocklab_native::studies;
+use blocklab_results::history::DERIVATION;
 use blocklab_store::Store;
 use blocklab_units::Bytes;
 use blocklab_workload::Target;
@@ -163,9 +164,11 @@ fn candidates(
 }
 
 fn runs(store: Option<&Store>) -> Vec<String> {
-    let listed = store.map(|store| store.list().runs).unwrap_or_default();
-    let newest_first = listed.into_iter().rev().map(|run| (run.id, run.name));
-    calls(&newest_first.collect::<Vec<_>>())
+    // Nobody waits at a prompt for the records of hundreds of runs.
+    let indexed = store.map(|store| store.index(&DERIVATION).runs);
+    let newest_first = indexed.unwrap_or_default().into_iter().rev();
+    let runs = newest_first.map(|indexed| (indexed.run.id, indexed.run.name));
+    calls(&runs.collect::<Vec<_>>())
 }
 
 /// What these runs (id and name) can be called: `latest`, their ids in this order, and each name that only

@@ -176,8 +176,8 @@ pub fn addresses(record: &Record, bought_as: Option<&str>) -> Result<Vec<String>
     // An address of each target, or a part of the price would be missing.
     if own.is_empty() || own.len() < record.targets.len() {
         bail!(
-            "run {} was measured on a real disk, and its record does not name the volume: add it, such \
-             as --as gp3:1TiB@r5d.xlarge",
+            "the record of run {} names no volume for each target: add what you bought, such as --as \
+             gp3:1TiB@r5d.xlarge",
             record.id
         );
     }

@@ -75,7 +75,12 @@ pub fn request(args: &RunArgs, conditions: &[LoadCondition], store: &Store) -> R
 fn refuse_twice(targets: &[String]) -> Result<()> {
     let mut named = HashSet::new();
     for target in targets {
-        if !named.insert(target) {
+        // A file, directory or device has several names.
+        let place = match Target::parse(target) {
+            Ok(Target::Path(path)) => fs::canonicalize(path).ok(),
+            _ => None,
+        };
+        if !named.insert(place.unwrap_or_else(|| target.into())) {
             let instead = match Target::parse(target) {
                 Ok(Target::Sim(Address::Sold(_)) | Target::Emu(Address::Sold(_))) => {
                     "volume=a and volume=b in the addresses make two volumes, and `2x` before the \
@@ -449,8 +454,8 @@ fn is_target(text: &str) -> bool {
     !Target::is_path(text) || kind.is_ok_and(|kind| kind.is_dir() || kind.is_block_device())
 }
 
-/// Whether the address of a volume was written where a study is expected.
-fn is_volume(text: &str) -> bool {
+/// Whether the address of a volume was written where a study or a trace is expected.
+pub fn is_volume(text: &str) -> bool {
     let kind = text.split([':', ',', '@']).next().unwrap_or_default();
     place::load_catalog().is_ok_and(|catalog| {
         catalog

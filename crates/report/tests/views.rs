@@ -688,6 +688,9 @@ fn a_history_of_few_loads_says_what_they_lack() {
     );
     let is_explained = |found: &_| printed(&views::history(found)).contains("A block a run");
     assert!(is_explained(&found));
+    // The story: of many loads it was said "4 no change shown".
+    let answer = words::answer::history(&found).text;
+    assert_eq!(answer, "2 loads: 2 without a change shown");
     let found = history::history(&runs[..6]);
     // The story: the signs of a chart were explained where there was none.
     assert!(!is_explained(&found));

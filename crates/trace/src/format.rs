@@ -77,6 +77,11 @@ impl Format {
                 let version = vscsi::detect(first);
                 Self::Vscsi(version.ok_or("no record of vscsiStats begins at byte 0")?)
             }
+            "iostat" | "sar" | "sadf" | "cloudwatch" => {
+                let why = "a table of rates is recognised without --input, and only by `trace show` and \
+                           `trace fit`: leave --input out";
+                return Err(why.to_owned());
+            }
             other => {
                 let preset = Preset::find(other).map_err(|_| {
                     let sets = PRESETS.iter().map(|preset| preset.name);
@@ -272,6 +277,14 @@ mod tests {
             Format::named(expected, &[]).expect("known"),
             "{text}"
         );
+    }
+
+    /// The story: the help names iostat among the tables of rates, and `--input iostat` was no format, with a
+    /// list of fourteen others.
+    #[test]
+    fn a_table_of_rates_needs_no_name() {
+        let why = Format::named("iostat", &[]).expect_err("no format of operations");
+        assert!(why.contains("leave --input out"), "{why}");
     }
 
     #[test]

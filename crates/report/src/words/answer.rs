@@ -463,6 +463,8 @@ pub fn history(history: &History) -> Answer {
         });
     let loads = plural(number, "load");
     let counts = facts::tally(&kinds, verdicts);
+    // The other verdicts are said of a number of loads as they are: `4 improved`.
+    let counts = counts.replace("no change shown", "without a change shown");
     Answer::new(tone, format!("{loads}: {counts}{newest}"))
 }
 
