@@ -73,14 +73,17 @@ fn delivered(job: &JobResult) -> Option<RequestedRate> {
     (requested > 0.0).then_some(found)
 }
 
-/// Random arrivals: their number in the measured time scatters by its root, and the device did not choose it.
+/// What a rate may lack by chance: the last operation of each thread, which was not due yet, and of random
+/// arrivals as many as their number in the measured time scatters by, which is its root.
 fn scatter(job: &JobResult) -> f64 {
     let counts = &job.accounting;
     let measured = counts.issued.saturating_sub(counts.completed_in_ramp);
-    match job.pace {
-        PaceKind::OpenPoisson => 3.0 / (measured.max(1) as f64).sqrt(),
+    let measured = measured.max(1) as f64;
+    let by_arrival = match job.pace {
+        PaceKind::OpenPoisson => 3.0 / measured.sqrt(),
         _ => 0.0,
-    }
+    };
+    f64::from(job.threads) / measured + by_arrival
 }
 
 /// How far a job stayed below the rate that it asked for.
