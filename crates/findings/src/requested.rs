@@ -17,8 +17,7 @@ pub(crate) fn is_met(case: &CaseView<'_>) -> bool {
     case.jobs().all(|job| {
         let delivered = delivered(job);
         delivered.is_some_and(|delivered| {
-            let least = MET - scatter(job) - last_ones(job);
-            missed(job).is_none() && delivered.share() >= least
+            missed(job).is_none() && delivered.share() >= MET - scatter(job)
         })
     })
 }
@@ -74,17 +73,17 @@ fn delivered(job: &JobResult) -> Option<RequestedRate> {
     (requested > 0.0).then_some(found)
 }
 
-/// The last operation of each thread may be due and not done, as a share of all: of a low rate, a good part.
-fn last_ones(job: &JobResult) -> f64 {
-    f64::from(job.threads) / job.accounting.issued.max(1) as f64
-}
-
-/// Random arrivals: their number scatters by its root, and the device did not choose it.
+/// What a rate may lack by chance: the last operation of each thread, which was not due yet, and of random
+/// arrivals as many as their number in the measured time scatters by, which is its root.
 fn scatter(job: &JobResult) -> f64 {
-    match job.pace {
-        PaceKind::OpenPoisson => 3.0 / (job.accounting.issued.max(1) as f64).sqrt(),
+    let counts = &job.accounting;
+    let measured = counts.issued.saturating_sub(counts.completed_in_ramp);
+    let measured = measured.max(1) as f64;
+    let by_arrival = match job.pace {
+        PaceKind::OpenPoisson => 3.0 / measured.sqrt(),
         _ => 0.0,
-    }
+    };
+    f64::from(job.threads) / measured + by_arrival
 }
 
 /// How far a job stayed below the rate that it asked for.

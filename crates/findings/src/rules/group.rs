@@ -120,7 +120,9 @@ pub(crate) fn reached<'a>(cases: &Cases<'a>, case: &CaseView<'_>) -> Option<Reac
 fn requests_per_operation(case: &CaseView<'_>, limit: &DeviceLimit, device: &str) -> f64 {
     let mut rows = case.row.directions.iter();
     let row = rows.find(|moved| moved.direction == limit.direction);
-    let (DeviceLimitCounts::Operations, Some(row)) = (limit.counts, row) else {
+    // A device counts flushes as requests to write, and a limit does not.
+    let flushes = limit.direction == Direction::Write && case.does(Direction::Sync);
+    let (DeviceLimitCounts::Operations, Some(row), false) = (limit.counts, row, flushes) else {
         return 1.0;
     };
     let bytes_each = row.bytes_per_s.value / row.iops.value.max(f64::MIN_POSITIVE);
@@ -254,6 +256,31 @@ mod tests {
             the(&record, "group-limit").statement,
             "a: 600 IOPS is the limit of reads, set by a control group of this process for loop0; \
              the rate is 100 % of it."
+        );
+    }
+
+    /// The story: writes with an fsync after each, at the limit of their group, were taken for split ones, at 190 %
+    /// of the limit, as the loop device counted the flushes, too; "latency is the limit" was told.
+    #[test]
+    fn flushes_are_no_parts_of_writes() {
+        let mut record = limited(290.0, 300, DeviceLimitCounts::Operations);
+        record.environment.device_limits[0].direction = Direction::Write;
+        for pass in &mut record.measurements {
+            let directions = &mut pass.jobs[0].directions;
+            let each = directions.remove(&Direction::Read).expect("it read");
+            let (ios, bytes) = (each.ios, each.bytes);
+            directions.insert(Direction::Sync, each.clone());
+            directions.insert(Direction::Write, each);
+            let disk = &mut pass.disks[0];
+            disk.name = "loop0".to_owned();
+            (disk.write_ios, disk.write_merges, disk.write_bytes) = (2 * ios, 0, bytes);
+            let counts = &mut pass.jobs[0].accounting;
+            (counts.completed, counts.completed_in_ramp) = (2 * ios, 0);
+        }
+        let finding = the(&record, "group-limit").statement;
+        assert!(
+            finding.starts_with("a: 300 IOPS is the limit of writes"),
+            "{finding}"
         );
     }
 
