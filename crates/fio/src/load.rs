@@ -120,7 +120,8 @@ fn add_single_options(spec: &Spec, rw: ReadWrite, working_set: &WorkingSet, outl
             ..Runs::default()
         }),
         // A direction that goes on where its last operation ended knows nothing of the others.
-        per_direction_position: (!rw.random
+        per_direction_position: (outline.pattern.is_sequential()
+            || rw.run.is_some()
             || matches!(outline.pattern, Pattern::PercentRandom(_))
             || outline.random_percent.is_some())
             && rw.reads

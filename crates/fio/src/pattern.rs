@@ -735,6 +735,24 @@ mod tests {
         check(&format!("{zipf}=0"), Pattern::Sequential, None);
     }
 
+    /// Of `rw=randrw:4`, a read went on where a write had ended; of `rw=randrw` with
+    /// `percentage_random=0`, reads and writes went through the file together, and each read half of it.
+    #[test]
+    fn each_direction_goes_on_where_it_ended_itself() {
+        for (options, has_own) in [
+            ("rw=randrw:4", true),
+            ("rw=randrw\npercentage_random=0", true),
+            ("rw=randrw\npercentage_random=50", true),
+            ("rw=randrw", false),
+            ("rw=randread:4", false),
+        ] {
+            let text = format!("[a]\nsize=1m\nioengine=null\n{options}\n");
+            let prepared = planned(&text).unwrap();
+            let job = &prepared.plan.cases[0].workload.jobs[0];
+            assert_eq!(job.per_direction_position, has_own, "{options}");
+        }
+    }
+
     /// A direction that has a range beside the `bssplit` of another one moved blocks of the two ends of
     /// its range alone; fio 3.33 draws all sizes between them.
     #[test]

@@ -16,10 +16,10 @@ pub(crate) struct Route {
     runs: Option<Runs>,
     /// Operations of the run that are still to come.
     left: u32,
-    /// Offset of the last operation.
-    last: u64,
-    /// Where the next operation of its run begins.
-    next: u64,
+    /// Offset of the last operation, of each direction if each has its own position.
+    last: [u64; 3],
+    /// Where the next operation of its run begins, likewise.
+    next: [u64; 3],
     window: Option<Walk>,
     /// Sequential position of each direction, if each has its own.
     positions: Option<[u64; 3]>,
@@ -57,8 +57,8 @@ impl Route {
             align: job.align.map(|align| align.map(|bytes| bytes.0)),
             runs: job.runs,
             left: 0,
-            last: 0,
-            next: 0,
+            last: [0; 3],
+            next: [0; 3],
             window: job.window.map(|rule| Walk {
                 rule,
                 base: 0,
@@ -103,7 +103,7 @@ impl Route {
     ) -> (u64, u64) {
         self.move_window(places, direction, len, chance);
         let base = self.window.map_or(0, |walk| walk.base);
-        let (offset, len) = match self.follow_on(len, base) {
+        let (offset, len) = match self.follow_on(direction, len, base) {
             Some(offset) => (offset, len),
             None => {
                 self.left = self.runs.map_or(0, |runs| runs.length - 1);
@@ -112,8 +112,9 @@ impl Route {
             }
         };
         let step = self.runs.and_then(|runs| runs.step);
-        self.last = offset;
-        self.next = offset + step.map_or(len, |step| step.0);
+        let own = self.own(direction);
+        self.last[own] = offset;
+        self.next[own] = offset + step.map_or(len, |step| step.0);
         let follows = self.runs.map_or(0, |runs| runs.follow_percent);
         if self.left == 0 && follows > 0 {
             self.left = u32::from(chance.below(100) < u64::from(follows));
@@ -159,16 +160,23 @@ impl Route {
         }
     }
 
+    /// The index of what this direction has for itself, or shares with the others.
+    fn own(&self, direction: Direction) -> usize {
+        self.positions.map_or(0, |_| direction as usize)
+    }
+
     /// The offset of the next operation of a run, if the run goes on and there is room.
-    fn follow_on(&mut self, len: u64, base: u64) -> Option<u64> {
+    fn follow_on(&mut self, direction: Direction, len: u64, base: u64) -> Option<u64> {
         let runs = self.runs.filter(|_| self.left > 0)?;
         let range = self
             .window
             .map_or(self.extent.len, |walk| walk.rule.range.0);
-        let end = self.extent.offset + base + range;
-        let offset = if runs.same { self.last } else { self.next };
+        let begin = self.extent.offset + base;
+        let from = if runs.same { self.last } else { self.next };
+        // A direction that had no operation yet, or none in this window, begins with it.
+        let offset = from[self.own(direction)].max(begin);
         self.left -= 1;
-        (offset + len <= end).then_some(offset)
+        (offset + len <= begin + range).then_some(offset)
     }
 
     /// Moves the window on once its bytes are done, before an operation of `len` bytes.
@@ -366,6 +374,30 @@ mod tests {
             }
         }
         assert!(following < 5, "{following} reads follow another");
+    }
+
+    /// Of `rw=randrw:4`, a read went on where a write had ended, and a write where a read had.
+    #[test]
+    fn each_direction_continues_a_run_where_it_ended_itself() {
+        let mut job = random();
+        job.mix = Mix::reads(50);
+        job.runs = Some(Runs {
+            length: 4,
+            ..Runs::default()
+        });
+        job.per_direction_position = true;
+        let mut requests = Requests::new(&job, 7, 0, &[1 << 40]).unwrap();
+        let (mut next, mut following) = ([0; 3], [0; 3]);
+        for _ in 0..10_000 {
+            let request = requests.next_request();
+            let which = request.direction as usize;
+            following[which] += u32::from(request.offset == next[which]);
+            next[which] = request.offset + 4096;
+        }
+        // Three of four operations.
+        for following in &following[..2] {
+            assert!((3500..4000).contains(following), "{following} of 5,000");
+        }
     }
 
     /// Of `percentage_random=50` with `random_distribution=zipf:2`, the random half was even.

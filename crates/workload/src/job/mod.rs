@@ -106,7 +106,8 @@ with_defaults! {
         pub runs: Option<Runs> = None,
         /// A window that moves over the region.
         pub window: Option<MovingWindow> = None,
-        /// Reads, writes and trims each have a sequential position of their own.
+        /// Reads, writes and trims each have a sequential position of their own, and each continues a
+        /// run where it ended itself.
         pub per_direction_position: bool = false,
         /// In place of the share of [`Pattern::PercentRandom`], a share for reads, writes and trims,
         /// in per cent. Of a skewed pattern, too, the other operations are sequential.
