@@ -49,9 +49,11 @@ pub fn dependencies(operations: &[Operation]) -> Result<Vec<Dependency>, String>
     let followed = numbered.map(|(operation, number)| {
         let copy = copies.entry(operation.target).or_default();
         let at = operation.at.0;
-        while let Some(Reverse(done)) = copy.ahead.peek().copied().filter(|done| done.0.0 <= at) {
+        while let Some(Reverse((done, after))) = copy.ahead.peek().copied()
+            && done <= at
+        {
             copy.ahead.pop();
-            copy.last = Some(done);
+            copy.last = Some((done, after));
         }
         if let Some(took) = operation.took {
             copy.ahead
