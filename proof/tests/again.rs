@@ -291,4 +291,8 @@ fn a_target_is_named_once() {
         let line = format!("run -q --rw randread --runtime 1s -t {target} -t {target}");
         lab.refused(line.split(' '), &["is given twice", instead]);
     }
+    // The story: one file by two names counted as two, with twice its size.
+    lab.write("file", [0; 4096]);
+    let line = "run -q --rw randread --runtime 1s -t file -t ./file";
+    lab.refused(line.split(' '), &["--target ./file is given twice"]);
 }

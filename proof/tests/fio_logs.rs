@@ -44,3 +44,27 @@ fn what_we_compress_is_printed_by_fio() {
         check(&lab);
     }
 }
+
+/// The story: a log for which the disk had no room took all other logs, traces, state files and reports
+/// of miscompares with it, and only the one was reported.
+#[test]
+fn a_log_without_room_takes_no_other_file_with_it() {
+    let lab = Lab::new();
+    std::os::unix::fs::symlink("/dev/full", lab.path().join("full_bw.1.log")).expect("a link");
+    let jobs = ["--name=a", "--rw=write", "--size=64k", "--ioengine=psync"];
+    let files = [
+        "--write_bw_log=full",
+        "--write_lat_log=a",
+        "--write_iolog=t",
+    ];
+    let run = lab.blocklab(["fio", "--no-save"].into_iter().chain(jobs).chain(files));
+    let told = run.err;
+    assert!(
+        told.contains("cannot write the log full_bw.1.log"),
+        "{told}"
+    );
+    for (file, lines) in [("a_lat.1.log", 16), ("a_clat.1.log", 16), ("t", 20)] {
+        let text = std::fs::read_to_string(lab.path().join(file)).expect("a file");
+        assert_eq!(text.lines().count(), lines, "{file}: {text}");
+    }
+}

@@ -94,8 +94,41 @@ fn a_full_disk_is_named() {
         return;
     }
     assert_eq!(ran.code, Some(2), "{}", ran.err);
-    let words = "error: cannot write /dev/full: No space left on device";
+    let words = [
+        "the recording broke off",
+        "/dev/full",
+        "No space left on device",
+    ];
+    assert!(
+        words.iter().all(|word| ran.err.contains(word)),
+        "{}",
+        ran.err
+    );
+}
+
+/// The story: a recording that found no more room removed all of what it had recorded before.
+#[test]
+fn what_came_before_a_recording_broke_off_is_kept() {
+    let Some(disk) = Loop::attach(64 << 20, &[]) else {
+        return;
+    };
+    let (lab, disk) = (Lab::new(), disk.path());
+    // Room for 160 KiB, and operations until that is full.
+    let ran = lab.shell(&format!(
+        "(ulimit -f 320; blocklab trace record {disk} --for 10min -o own.trace; echo > ended) &\n\
+         while [ ! -e ended ]; do dd if={disk} of=/dev/null bs=512 count=20000 iflag=direct; done"
+    ));
+    if ran.err.contains("tracefs") {
+        println!("skipped: {}", ran.err);
+        return;
+    }
+    let words = "the recording broke off, and own.trace has what came before";
     assert!(ran.err.contains(words), "{}", ran.err);
+    let shown = json(&good(
+        lab.blocklab("trace show own.trace --json".split(' ')),
+    ));
+    assert!(shown["operations"].as_u64() >= Some(32_768), "{shown}");
+    assert!(shown["remarks"].to_string().contains("cut off"), "{shown}");
 }
 
 /// The story: `-o -`, which prints to other commands, made a file called `-`.

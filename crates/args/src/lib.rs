@@ -36,6 +36,7 @@ mod since;
 mod trace;
 
 pub use advise::AdviseArgs;
+pub use blocklab_results::Output;
 pub use catalog::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs,
 };
@@ -328,15 +329,6 @@ pub struct FormArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
     format: View,
-}
-
-/// How a result is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
-    /// As JSON.
-    Json,
-    /// As a document in this form.
-    Document(Form),
 }
 
 impl FormArgs {

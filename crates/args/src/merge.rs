@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use blocklab_compare::gate::LoadCondition;
+use blocklab_results::Wanted;
 use blocklab_results::output::Over;
-use blocklab_results::{Form, Wanted};
 use clap::{Args, ValueHint};
 
 use super::run::run_name;
-use super::{FormArgs, GateArgs, Output};
+use super::{FormArgs, GateArgs};
 
 const MERGE_EXAMPLES: &str = "\
 Examples:
@@ -53,12 +53,9 @@ pub struct MergeArgs {
 impl MergeArgs {
     /// Where and in which form the merged run is shown and kept, and by which conditions it is judged.
     pub fn wanted(&self, conditions: Vec<LoadCondition>) -> Wanted {
-        let form = match self.form.output() {
-            Output::Json => Form::Json,
-            Output::Document(form) => Form::Words(form),
-        };
         Wanted {
-            form,
+            output: self.form.output(),
+            in_lines: false,
             page: self.html.clone(),
             junit: self.gate.junit.clone(),
             over: Over::forced(self.force),

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use blocklab_compare::gate::LoadCondition;
+use blocklab_results::Wanted;
 use blocklab_results::output::Over;
-use blocklab_results::{Form, Wanted};
 use blocklab_store::is_id;
 use blocklab_units::{Bytes, Nanos, visible};
 use blocklab_workload::Engine;
@@ -169,13 +169,10 @@ pub struct RunArgs {
 impl RunArgs {
     /// Where and in which form the run is shown and kept, and by which conditions it is judged.
     pub fn wanted(&self, conditions: Vec<LoadCondition>) -> Wanted {
-        let form = match self.form.output() {
-            _ if self.json_lines => Form::JsonLines,
-            Output::Json => Form::Json,
-            Output::Document(form) => Form::Words(form),
-        };
+        let (output, in_lines) = (self.form.output(), self.json_lines);
         Wanted {
-            form,
+            output: if in_lines { Output::Json } else { output },
+            in_lines,
             page: self.html.clone(),
             junit: self.gate.junit.clone(),
             over: Over::forced(self.force),

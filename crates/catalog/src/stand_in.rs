@@ -13,7 +13,8 @@ pub(crate) const BUCKET: Nanos = Nanos::from_secs(1);
 /// 4,395 (miztiik/ebs-gp3-perf, 2020-12-21). Runs on three other volumes judge it.
 pub(crate) const REFILL: f64 = 0.0117;
 
-/// A service of one mean latency for a device without measurements; scatter as in `like`.
+/// A service of one mean latency for a device without measurements; it scatters as `like` does, without
+/// its rare slow operations.
 pub(crate) fn stand_in(like: &Service, mean_ns: u64, because: &str) -> Service {
     let origin = Origin::assumed(because);
     let latency = Latency {

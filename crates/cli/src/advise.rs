@@ -23,13 +23,13 @@ use blocklab_catalog::{Catalog, HOURS_PER_MONTH, Host, Resolved, resolve, resolv
 use blocklab_console::{listen, place, status, terminal};
 use blocklab_report::document::Form;
 use blocklab_report::live::Screen;
-use blocklab_report::{advice as form, views};
+use blocklab_report::{advice as form, fields, views};
 use blocklab_runner::{Guard, Setting};
 use blocklab_store::Store;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Address, Offer};
 
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use crate::chosen;
 use crate::trace::fit::Load;
 use blocklab_args::{AdviseArgs, Output, TraceInput};
@@ -98,10 +98,12 @@ fn print(args: &AdviseArgs, answer: &Advice) -> Result<()> {
     if args.form.output() == Output::Document(Form::Html) {
         return terminal::print_styled(blocklab_page::advice(answer));
     }
-    let form = form::advice(answer);
-    answer::print(args.form, JsonFormat("advice_format", 1), &form, || {
-        views::advice(answer)
-    })
+    let fields = fields! {
+        advice_format: 1,
+        #[serde(flatten)]
+        advice: form::advice(answer),
+    };
+    answer::print(args.form, &fields, || views::advice(answer))
 }
 
 fn market<'c>(catalog: &'c Catalog, question: &Question) -> Result<Market<'c>> {

@@ -16,7 +16,7 @@ use blocklab_results::history::{DERIVATION, history_runs};
 use blocklab_results::output::Over;
 use blocklab_store::Store;
 
-use crate::answer::{self, JsonFormat};
+use crate::answer::json;
 use crate::chosen;
 use crate::gate::conclude;
 use blocklab_args::{CompareArgs, Output};
@@ -36,16 +36,14 @@ pub fn compare(
     let against = against_history(&own, &earlier, args.at_least.unwrap_or(0.0));
     let gate = judge(conditions, &record, &against);
     let fields = fields! {
+        history_comparison_format: 1,
         verdict: words::answer::against_history(&against).text,
         #[serde(flatten)]
         against: &against,
         gate: gate.as_ref(),
     };
     match args.form.output() {
-        Output::Json => terminal::print_styled(answer::json(
-            JsonFormat("history_comparison_format", 1),
-            &fields,
-        )?)?,
+        Output::Json => terminal::print_styled(json(&fields)?)?,
         Output::Document(form) => {
             let text = views::against_history(&against).print(form);
             let answers = match form {

@@ -12,15 +12,15 @@ use blocklab_catalog::device_file;
 use blocklab_record::{Record, Status};
 use blocklab_report::calibration::calibration;
 use blocklab_report::document::{Entry, Fit, Part};
+use blocklab_report::fields;
 use blocklab_report::live::Screen;
 use blocklab_runner::{Finished, Guard, Prepared, Request, Setting, Study};
 use blocklab_store::Store;
 use blocklab_units::{Ink, Nanos};
 use blocklab_workload::{Address, Case, Plan, Target};
-use serde_json::json;
 
 use crate::again::plan_of;
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use crate::chosen;
 use blocklab_args::{CalibrateArgs, Output};
 use blocklab_console::{listen, place, status, terminal};
@@ -95,12 +95,15 @@ fn address(path: &Path) -> String {
 }
 
 fn json(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> Result<String> {
-    let whole = json!({
-        "written": args.output,
-        "calibration": fitted,
-        "residuals": residuals,
-    });
-    answer::json(JsonFormat("calibration_format", 1), &whole)
+    answer::json(&fields! {
+        calibration_format: 1,
+        #[serde(flatten)]
+        whole: serde_json::json!({
+            "written": args.output,
+            "calibration": fitted,
+            "residuals": residuals,
+        }),
+    })
 }
 
 /// The comment at the beginning of the device file.

@@ -10,13 +10,13 @@ use blocklab_catalog::{Catalog, Filter, Sheet, currency_of, describe, describe_l
 use blocklab_units::{agreeing, count, did_you_mean};
 use blocklab_workload::Date;
 
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use blocklab_args::{
     CatalogArgs, CatalogCommand, CatalogImportArgs, CatalogListArgs, CatalogShowArgs, Output,
 };
 use blocklab_console::{place, terminal};
 use blocklab_report::document::Document;
-use blocklab_report::views;
+use blocklab_report::{fields, views};
 
 /// Runs the subcommand.
 pub fn run(args: &CatalogArgs) -> Result<()> {
@@ -50,10 +50,7 @@ fn show(args: &CatalogShowArgs) -> Result<()> {
 /// The text of sheets; in JSON as one object after another.
 fn printed(sheets: &[Sheet], output: Output) -> Result<String> {
     let Output::Document(form) = output else {
-        let objects = sheets
-            .iter()
-            .map(|sheet| answer::json(JsonFormat("catalog_show_format", 1), sheet));
-        return objects.collect();
+        return sheets.iter().map(json).collect();
     };
     let names = sheets.iter().map(|sheet| sheet.address.as_str());
     let whole = Document {
@@ -69,8 +66,15 @@ fn printed(sheets: &[Sheet], output: Output) -> Result<String> {
 /// The sheet of an address, as a document and as JSON.
 pub fn shown(address: &str) -> Result<(Document, String)> {
     let sheet = describe(address, &place::load_catalog()?).map_err(readable)?;
-    let json = answer::json(JsonFormat("catalog_show_format", 1), &sheet)?;
-    Ok((views::sheet(&sheet), json))
+    Ok((views::sheet(&sheet), json(&sheet)?))
+}
+
+fn json(sheet: &Sheet) -> Result<String> {
+    answer::json(&fields! {
+        catalog_show_format: 1,
+        #[serde(flatten)]
+        sheet: sheet,
+    })
 }
 
 /// An address that cannot be used. The reason begins on a line of its own: a mark below the address
@@ -119,13 +123,10 @@ fn list(args: &CatalogListArgs) -> Result<()> {
     if listed.is_empty() && args.form.output() != Output::Json {
         explain_nothing(&catalog, &filter)?;
     }
-    let fields = answer::one_field("types", &listed);
-    answer::print(
-        args.form,
-        JsonFormat("catalog_list_format", 1),
-        &fields,
-        || views::machines(&listed, currency_of(&region), filter.vendor.is_some()),
-    )
+    let fields = fields! { catalog_list_format: 1, types: &listed };
+    answer::print(args.form, &fields, || {
+        views::machines(&listed, currency_of(&region), filter.vendor.is_some())
+    })
 }
 
 /// The error where no type fits: a family that does not exist, or filters that exclude everything.
@@ -159,10 +160,7 @@ fn import_files(args: &CatalogImportArgs) -> Result<()> {
         file.date_assumed &= given.is_none();
     }
     terminal::print(if args.json {
-        answer::json(
-            JsonFormat("catalog_import_format", 1),
-            &answer::one_field("files", &done),
-        )?
+        answer::json(&fields! { catalog_import_format: 1, files: &done })?
     } else {
         done.iter().map(summary).collect()
     })

@@ -4,19 +4,18 @@ use blocklab_host::Device;
 use blocklab_record::BlockDevice;
 use blocklab_store::Store;
 
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use blocklab_args::DevicesArgs;
 use blocklab_console::place;
 use blocklab_report::document::{Column, Document, Part};
+use blocklab_report::fields;
 
 /// Shows the machine's block devices, and whether blocklab would write to them.
 pub fn run(args: &DevicesArgs, store: Option<&Store>) -> anyhow::Result<()> {
     let memory = store.map(place::memory);
     let devices = blocklab_host::devices(memory.as_ref());
-    let fields = answer::one_field("devices", &devices);
-    answer::print(args.form, JsonFormat("devices_format", 1), &fields, || {
-        document(&devices)
-    })
+    let fields = fields! { devices_format: 1, devices: &devices };
+    answer::print(args.form, &fields, || document(&devices))
 }
 
 /// A table of all devices; below it, for each that is not written to, the reasons.

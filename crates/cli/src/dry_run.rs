@@ -14,7 +14,7 @@ use blocklab_units::{Bytes, Ink, Nanos, agreeing, plural, significant};
 use blocklab_workload::{Plan, Target};
 use serde::Serialize;
 
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use blocklab_args::FormArgs;
 
 /// Width of the names at the left.
@@ -56,10 +56,8 @@ pub fn print(request: &Request, setting: Setting<'_>, form: FormArgs) -> Result<
     }
     let each = systems.iter().map(|system| system.fields(request.until));
     let each: Vec<_> = each.collect();
-    let fields = answer::one_field("systems", &each);
-    answer::print(form, JsonFormat("dry_run_format", 1), &fields, || {
-        document(request, &systems, setting.store)
-    })
+    let fields = fields! { dry_run_format: 1, systems: &each };
+    answer::print(form, &fields, || document(request, &systems, setting.store))
 }
 
 /// What renting the modelled volumes for the time of the run costs; `None`: no target is modelled, or a

@@ -10,12 +10,12 @@ use blocklab_import::{self as read, Source, Tool, VDBENCH_FILES};
 use blocklab_native as native;
 use blocklab_record::Record;
 use blocklab_report::document::Form;
-use blocklab_report::views;
+use blocklab_report::{fields, views};
 use blocklab_store::{Store, as_visible};
 use blocklab_workload::Plan;
 use jiff::Timestamp;
 
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use blocklab_args::{ConvertArgs, ImportArgs, ImportTool, Language};
 use blocklab_console::chance;
 use blocklab_console::{place, status, terminal};
@@ -91,10 +91,7 @@ fn stored_in(files: &[PathBuf]) -> Result<(Vec<Record>, Vec<String>)> {
 fn in_words(records: Vec<Record>, json: bool, store: &Store) -> Result<String> {
     let ids: Vec<&str> = records.iter().map(|record| &*record.id).collect();
     if json {
-        return answer::json(
-            JsonFormat("import_format", 1),
-            &answer::one_field("runs", &ids),
-        );
+        return answer::json(&fields! { import_format: 1, runs: &ids });
     }
     let (form, option) = (Form::Text(terminal::style()), place::store_option(store));
     let shown = records.into_iter().map(|record| {

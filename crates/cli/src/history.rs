@@ -13,7 +13,7 @@ use blocklab_units::{agreeing, plural};
 use blocklab_web::Built;
 use jiff::Timestamp;
 
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use crate::list::{is_wanted, warn_of_damaged};
 use blocklab_args::{HistoryArgs, Output};
 
@@ -76,11 +76,11 @@ fn selected_series(
 
 /// The JSON output. `runs`: the number of selected runs.
 fn json(runs: usize, history: &History) -> Result<String> {
-    let fields = fields! {
+    answer::json(&fields! {
+        history_format: 1,
         verdict: words::answer::history(history).text,
         runs: runs,
         #[serde(flatten)]
         history: history,
-    };
-    answer::json(JsonFormat("history_format", 1), &fields)
+    })
 }

@@ -15,7 +15,7 @@ use clap::ValueEnum;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use blocklab_args::{Ended, FilterArgs, ListArgs, Output};
 
 /// A run and what it is known by.
@@ -48,6 +48,7 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
         lines.reverse();
     }
     let fields = fields! {
+        list_format: 1,
         runs: &lines,
         damaged: &listing.damaged,
     };
@@ -56,7 +57,7 @@ pub fn list(args: &ListArgs, store: &Store) -> Result<()> {
         Output::Document(Form::Text(style)) => style.width.map(usize::from),
         _ => None,
     };
-    answer::print(args.form, JsonFormat("list_format", 1), &fields, || {
+    answer::print(args.form, &fields, || {
         if lines.is_empty() && (all > 0 || listing.damaged.is_empty()) {
             let root = store.root().display();
             let text = match all {

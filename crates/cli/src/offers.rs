@@ -8,7 +8,7 @@ use blocklab_report::{fields, views};
 use blocklab_units::did_you_mean;
 use serde::Serialize;
 
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use blocklab_args::PriceArgs;
 
 /// Prints the least configuration of every type that meets the need.
@@ -16,10 +16,8 @@ pub fn offers(args: &PriceArgs, need: &Need, catalog: &Catalog) -> Result<()> {
     let place = place(catalog, &args.place)?;
     let offered = least_of_each(catalog, need, &place);
     let rows: Vec<_> = offered.iter().map(fields_of).collect();
-    let fields = answer::one_field("offers", &rows);
-    answer::print(args.form, JsonFormat("offers_format", 1), &fields, || {
-        views::offers(need, &place, &offered)
-    })
+    let fields = fields! { offers_format: 1, offers: &rows };
+    answer::print(args.form, &fields, || views::offers(need, &place, &offered))
 }
 
 /// Finds a place by its name.

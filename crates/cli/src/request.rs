@@ -75,7 +75,12 @@ pub fn request(args: &RunArgs, conditions: &[LoadCondition], store: &Store) -> R
 fn refuse_twice(targets: &[String]) -> Result<()> {
     let mut named = HashSet::new();
     for target in targets {
-        if !named.insert(target) {
+        // A file, directory or device has several names.
+        let place = match Target::parse(target) {
+            Ok(Target::Path(path)) => fs::canonicalize(path).ok(),
+            _ => None,
+        };
+        if !named.insert(place.unwrap_or_else(|| target.into())) {
             let instead = match Target::parse(target) {
                 Ok(Target::Sim(Address::Sold(_)) | Target::Emu(Address::Sold(_))) => {
                     "volume=a and volume=b in the addresses make two volumes, and `2x` before the \

@@ -10,7 +10,7 @@ use blocklab_units::{Nanos, plural};
 use blocklab_workload::{Case, Plan};
 use serde::Serialize;
 
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use crate::request::request;
 use blocklab_args::RunArgs;
 
@@ -35,23 +35,13 @@ pub fn print(args: &RunArgs, store: &Store) -> Result<()> {
             );
         }
         let studies: Vec<_> = studies::builtin_names().map(study_line).collect();
-        let fields = answer::one_field("studies", &studies);
-        return answer::print(
-            args.form,
-            JsonFormat("study_list_format", 1),
-            &fields,
-            || studies_document(&studies),
-        );
+        let fields = fields! { study_list_format: 1, studies: &studies };
+        return answer::print(args.form, &fields, || studies_document(&studies));
     }
     let plan = request(args, &[], store)?.study.plan;
     let cases: Vec<_> = plan.cases.iter().map(fields_of).collect();
-    let fields = answer::one_field("cases", &cases);
-    answer::print(
-        args.form,
-        JsonFormat("case_list_format", 1),
-        &fields,
-        || cases_document(&plan),
-    )
+    let fields = fields! { case_list_format: 1, cases: &cases };
+    answer::print(args.form, &fields, || cases_document(&plan))
 }
 
 fn built_in(name: &str) -> native::Parsed {

@@ -1,4 +1,5 @@
-//! A device as plain data. Everything here can be written by hand, in TOML or JSON.
+//! A device as plain data, which results show as JSON. What people write by hand is a device file
+//! (`docs/device.md`).
 
 use blocklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -6,21 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::{Fault, Origin};
 
 /// What a device is: volumes, how offsets fall on them, and what holds for all of them together.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct DeviceSpec {
     /// The address: `gp3:1TiB,iops=6000@r5d.xlarge`.
     pub name: String,
     /// At least one. Thirty equal ones are thirty entries.
     pub volumes: Vec<VolumeSpec>,
     /// Which volume serves an offset; without meaning for one volume.
-    #[serde(default)]
     pub layout: Layout,
     /// What binds the sum of the volumes.
-    #[serde(default)]
     pub instance: Option<InstanceSpec>,
     /// What goes wrong, and when.
-    #[serde(default)]
     pub faults: Vec<FaultSpec>,
 }
 
@@ -49,8 +46,8 @@ impl DeviceSpec {
 }
 
 /// How the offsets of a device fall on its volumes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Layout {
     /// One behind the other. `Device::span` gives the place of each, so that a job can be given a
     /// volume of its own, as a tool does that opens every disk by itself.
@@ -85,8 +82,7 @@ impl Default for Layout {
 }
 
 /// One volume or one local disk.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct VolumeSpec {
     /// What it is called in limits and messages: `gp3`, `st1`, `local NVMe`.
     pub kind: String,
@@ -94,23 +90,17 @@ pub struct VolumeSpec {
     #[serde(rename = "capacity_bytes")]
     pub capacity: Bytes,
     /// How the provider counts operations and bytes.
-    #[serde(default)]
     pub accounting: Accounting,
     /// Limiters of this volume, in any order.
-    #[serde(default)]
     pub caps: Vec<Cap>,
     /// Burst buckets of this volume.
-    #[serde(default)]
     pub credits: Vec<Credit>,
     /// How long the medium takes. `None`: that is neither promised nor measured (`standard`), and
     /// [`crate::Device::new`] refuses it.
-    #[serde(default)]
     pub service: Option<Service>,
     /// Most operations that it works on at a time; more wait in line. `None`: no such limit.
-    #[serde(default)]
     pub queue_depth: Option<u32>,
     /// The network to the volume, where its time is not part of `service`.
-    #[serde(default)]
     pub network: Option<Network>,
 }
 
@@ -126,19 +116,16 @@ impl VolumeSpec {
 }
 
 /// The limits of the instance, which all its volumes share.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct InstanceSpec {
     /// `r5d.xlarge`.
     pub name: String,
     /// Limiters of the sum. An instance that sustains its maximum has only these.
-    #[serde(default)]
     pub caps: Vec<Cap>,
     /// Its 30 minutes of burst, one entry for operations and one for bytes.
-    #[serde(default)]
     pub credits: Vec<Credit>,
     /// A cache of its own in front of the volumes. `None`: they are reached without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<HostCache>,
 }
 
@@ -153,28 +140,25 @@ impl InstanceSpec {
 }
 
 /// A cache of the host that the volumes of a device are read and written through.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HostCache {
     /// Limiters of all that goes through it, hit or miss.
-    #[serde(default)]
     pub caps: Vec<Cap>,
     /// Its burst buckets.
-    #[serde(default)]
     pub credits: Vec<Credit>,
     /// Share of the reads that it holds, 0 to 1.
     pub hit_share: f64,
     /// Writes are done in the cache, which holds at most this many bytes that no volume has yet.
     /// `None`: they are done when the volume is done.
-    #[serde(rename = "writes_back_bytes", default)]
+    #[serde(rename = "writes_back_bytes")]
     pub writes_back: Option<Bytes>,
     /// How long the cache takes for what it answers itself.
     pub latency: Latency,
 }
 
 /// How many operations and bytes an operation counts as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Accounting {
     /// Every operation is one, its bytes are its bytes.
     #[default]
@@ -250,8 +234,8 @@ pub struct Charge {
 }
 
 /// A rate, in the unit in which it is sold.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Rate {
     /// Operations, as the accounting counts them.
     Iops(f64),
@@ -275,27 +259,23 @@ pub enum Covers {
 }
 
 /// A limiter: a rate, and what it saves up while idle.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Cap {
     /// `volume throughput`.
     pub name: String,
     /// The directions that it counts.
-    #[serde(default)]
     pub covers: Covers,
     /// The sustained rate.
     pub rate: Rate,
     /// The bucket that is full after idling, in time of its own rate; 0 paces from the first
     /// operation.
-    #[serde(rename = "bucket_ns", default)]
+    #[serde(rename = "bucket_ns")]
     pub bucket: Nanos,
     /// Share of the unused rate that refills the bucket, above 0 and at most 1: with
     /// 1, a bucket of a second is full again after a second of rest.
-    #[serde(default = "full")]
     pub refill_share: f64,
     /// The rate at which the bucket can be emptied; `None`: as fast as the medium allows. Above
     /// `rate`, in the same unit.
-    #[serde(default)]
     pub peak: Option<Rate>,
     /// Where the rate comes from.
     pub origin: Origin,
@@ -318,8 +298,7 @@ impl Cap {
 
 /// A burst bucket: earns at the baseline, is spent by every operation or byte, and while it holds
 /// something the burst rate is allowed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Credit {
     /// `burst credits`.
     pub name: String,
@@ -330,18 +309,13 @@ pub struct Credit {
     /// What the bucket holds at most: operations, or bytes when the rates are byte rates.
     pub capacity: f64,
     /// What it holds at the start, as a share of `capacity` from 0 to 1.
-    #[serde(default = "full")]
     pub initial_share: f64,
     /// The longest time from one moment at which the bucket is full to the next, whatever was spent:
     /// "at least once in 24 hours". `None`: it fills only by what is earned.
-    #[serde(rename = "full_again_ns", default)]
+    #[serde(rename = "full_again_ns")]
     pub full_again: Option<Nanos>,
     /// Where the figures come from.
     pub origin: Origin,
-}
-
-fn full() -> f64 {
-    1.0
 }
 
 /// The unit of a burst bucket's content.
@@ -387,27 +361,24 @@ pub struct CreditBalance {
 }
 
 /// Mean time of one operation: `base + per_kib · size`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Latency {
     /// Time of an operation of no bytes, in nanoseconds.
     #[serde(rename = "base_ns")]
     pub base: Nanos,
     /// More for every KiB, in nanoseconds.
-    #[serde(rename = "per_kib_ns", default)]
+    #[serde(rename = "per_kib_ns")]
     pub per_kib_ns: f64,
     /// Evidence.
     pub origin: Origin,
 }
 
 /// How latencies scatter around their mean: lognormal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
     /// Standard deviation of the logarithm; 0: all the same. Median = mean · exp(-sigma²/2).
     pub sigma: f64,
     /// Rare slow operations.
-    #[serde(default)]
     pub tail: Option<Tail>,
     /// Evidence.
     pub origin: Origin,
@@ -423,8 +394,7 @@ impl Spread {
 }
 
 /// Rare slow operations: a second lognormal.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tail {
     /// Share of the operations, 0 to 1.
     pub share: f64,
@@ -435,8 +405,7 @@ pub struct Tail {
 }
 
 /// The most that a medium can do, which it comes near gradually.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Saturation {
     /// Most reads a second.
     pub read_iops: f64,
@@ -448,8 +417,7 @@ pub struct Saturation {
 
 /// Flash that programs what was written, page by page, on as many dies as reads have channels. A read
 /// waits for its channel and for the program under way on its die, whichever takes longer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Programs {
     /// How long a program holds its die.
     #[serde(rename = "time_ns")]
@@ -463,40 +431,33 @@ pub struct Programs {
 
 /// The medium: how long an operation takes once the limiters have let it pass. Means include
 /// whatever lies between host and medium (network, controller) unless `network` is given.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Service {
     /// Random reads.
     pub read: Latency,
     /// Random writes.
     pub write: Latency,
     /// A read that continues the one before it (prefetch, or its contrary). `None`: as random.
-    #[serde(default)]
     pub stream_read: Option<Latency>,
     /// A write that continues the operation before it. `None`: as random.
-    #[serde(default)]
     pub stream_write: Option<Latency>,
     /// A read that continues a recent one while other operations came between. `None`: as random.
     /// Where `stream_read` takes less, the first three operations that come between leave a part of
     /// that.
-    #[serde(default)]
     pub interleaved_read: Option<Latency>,
     /// A write that continues a recent one while others came between. `None`: as random.
-    #[serde(default)]
     pub interleaved_write: Option<Latency>,
     /// Scatter of reads and writes.
     pub spread: Spread,
     /// Physical maximum. `None`: only limiters bind (cloud volumes).
-    #[serde(default)]
     pub saturation: Option<Saturation>,
     /// Reads wait behind what is programmed. `None`: writes do not disturb them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub programs: Option<Programs>,
 }
 
 /// A network between the host and the volume.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Network {
     /// There and back together, half before and half after.
     #[serde(rename = "round_trip_ns")]
@@ -506,8 +467,7 @@ pub struct Network {
 }
 
 /// One thing that goes wrong between two moments of the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FaultSpec {
     /// First moment.
     #[serde(rename = "from_ns")]
@@ -516,15 +476,14 @@ pub struct FaultSpec {
     #[serde(rename = "until_ns")]
     pub until: Nanos,
     /// Index of the one volume that it hits; `None`: all.
-    #[serde(default)]
     pub volume: Option<usize>,
     /// What happens.
     pub kind: FaultKind,
 }
 
 /// What can go wrong.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FaultKind {
     /// A share of the operations takes longer.
     Latency {

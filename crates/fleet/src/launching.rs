@@ -44,7 +44,7 @@ impl Launching<'_> {
     /// When the launcher cannot be started.
     pub fn run(&self, plan: &FleetPlan, observe: &mut dyn FnMut(&Line)) -> Result<Outcome> {
         let mut live = Live::new(self.is_shown, plan);
-        let mut watch = self.follow(plan, &mut live, see)?;
+        let mut watch = self.follow(plan, &mut live, observe)?;
         live.finished();
         if watch.is_started && watch.is_incomplete() {
             self.collect(plan, &mut watch);

@@ -81,16 +81,9 @@ fn parse_study(text: &str, file_name: &str) -> Result<Parsed, Complaint> {
     let twice = "keep one of the two; to run both values of a job's key, sweep it in [matrix]";
     let document = toml_tree::parse(text, twice)?;
     let raw = raw::read(&document)?;
-    let study = resolve::resolve(&raw, text, name_from(file_name))?;
-    let publication = publication::read(&document, &study.plan, &study.families, study.shares)?;
-    Ok(Parsed {
-        plan: study.plan,
-        publication,
-        notes: study.notes,
-        traces: study.traces,
-        seed_given: study.seed_given,
-        engine_given: raw.chooses_engine(),
-    })
+    let mut parsed = resolve::resolve(&raw, text, name_from(file_name))?;
+    publication::read(&document, &parsed.plan, &mut parsed.publication)?;
+    Ok(parsed)
 }
 
 /// `studies/deep.toml` is the study `deep`.

@@ -6,36 +6,22 @@ use std::ops::Range;
 
 use blocklab_record::{Note, NoteLevel};
 use blocklab_units::Nanos;
-use blocklab_workload::publication::{Family, Share};
-use blocklab_workload::{Case, Job, Pace, Plan, Rate, Workload, swept_part};
+use blocklab_workload::publication::{Family, Publication, Share};
+use blocklab_workload::{Case, Job, Pace, Rate, Workload, swept_part};
 
-use super::CaseTrace;
 use super::assemble::{Fate, Fates, assemble};
 use super::keys::Need;
 use super::raw::{Axis, Entry, Raw, RawCase};
 use super::value::Value;
+use super::{CaseTrace, Parsed};
 use blocklab_syntax::toml_tree::{Complaint, line_of};
 
 /// A sweep that makes more is a slip: no one waits for it.
 pub const MOST_CASES: usize = 10_000;
 
-/// A study with everything inherited and every sweep written out.
-pub(super) struct ResolvedStudy {
-    pub plan: Plan,
-    pub notes: Vec<Note>,
-    pub seed_given: bool,
-    pub families: Vec<Family>,
-    pub shares: Vec<Share>,
-    pub traces: Vec<CaseTrace>,
-}
-
-/// Resolves a study. `text` is its source, for the names of swept values; `fallback_name` is used
-/// where it has no name.
-pub(super) fn resolve(
-    raw: &Raw<'_>,
-    text: &str,
-    fallback_name: &str,
-) -> Result<ResolvedStudy, Complaint> {
+/// Resolves a study; of what it shows, only its sweeps and shares. `text` is its source, for the names
+/// of swept values; `fallback_name` is used where it has no name.
+pub(super) fn resolve(raw: &Raw<'_>, text: &str, fallback_name: &str) -> Result<Parsed, Complaint> {
     let mut resolver = Resolver {
         raw,
         text,
@@ -65,13 +51,17 @@ pub(super) fn resolve(
     if plan.name.is_empty() {
         fallback_name.clone_into(&mut plan.name);
     }
-    Ok(ResolvedStudy {
+    Ok(Parsed {
         plan,
         notes,
         seed_given,
-        families,
-        shares,
+        engine_given: raw.chooses_engine(),
         traces,
+        publication: Publication {
+            families,
+            shares,
+            ..Publication::default()
+        },
     })
 }
 

@@ -12,7 +12,7 @@ use blocklab_units::plural;
 use crate::conclusion::{Run, conclude};
 use crate::live_view::{LiveView, View};
 use crate::study_end::{conclude_study, offers};
-use crate::{Form, Wanted, gate};
+use crate::{Wanted, gate};
 
 /// Runs a request to its end and gives the exit code.
 ///
@@ -26,7 +26,7 @@ pub fn answer(request: &Request, wanted: &Wanted, setting: Setting<'_>) -> Resul
     let view = View {
         is_shown: !wanted.is_quiet,
         has_end: request.until.is_none(),
-        in_lines: wanted.form == Form::JsonLines,
+        in_lines: wanted.in_lines,
     };
     let store = wanted.is_kept.then_some(setting.store);
     let mut live = LiveView::new(view, &prepared.plans(), store);

@@ -14,7 +14,7 @@ use blocklab_compare::gate::{Gate, LoadCondition};
 use blocklab_console::status::{FAILED, INCOMPLETE, INTERRUPTED};
 use blocklab_console::{place, terminal};
 use blocklab_record::{Record, Status};
-use blocklab_report::document::{self, Document};
+use blocklab_report::document::{Document, Form};
 use blocklab_report::junit::Answered;
 use blocklab_report::{json as report, views};
 use blocklab_store::Store;
@@ -23,22 +23,22 @@ use crate::gate;
 use crate::keeping::{self, Keeping};
 use crate::output::{self, Over, is_same_file};
 
-/// The format of a result on standard output.
+/// How a result is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// A document for people: text, Markdown or HTML.
-    Words(document::Form),
-    /// One JSON object.
+pub enum Output {
+    /// As JSON.
     Json,
-    /// A line of JSON for the result, then one for each Record it was made from.
-    JsonLines,
+    /// As a document in this form.
+    Document(Form),
 }
 
 /// The options for the output of a command that runs something.
 #[derive(Debug, Clone)]
 pub struct Wanted {
-    /// The format of the result.
-    pub form: Form,
+    /// The format of the result on standard output.
+    pub output: Output,
+    /// Whether JSON is a line for the result, then one for each Record it was made from.
+    pub in_lines: bool,
     /// The file of the HTML page; `-`: standard output; `None`: the usual file next to the Record.
     pub page: Option<PathBuf>,
     /// The file for the gate's answers as JUnit XML.
@@ -74,16 +74,15 @@ impl Wanted {
 
     /// Whether the page goes to standard output.
     fn prints_page(&self) -> bool {
-        self.page.as_deref() == Some(Path::new("-"))
-            || self.form == Form::Words(document::Form::Html)
+        self.page.as_deref() == Some(Path::new("-")) || self.output == Output::Document(Form::Html)
     }
 
     /// The format of the document on standard output, to which further lines may be added; `None` when
     /// a page or JSON is there, which they would break.
-    fn document_form(&self) -> Option<document::Form> {
-        match self.form {
-            Form::Words(form) => Some(form).filter(|_| !self.prints_page()),
-            Form::Json | Form::JsonLines => None,
+    fn document_form(&self) -> Option<Form> {
+        match self.output {
+            Output::Document(form) => Some(form).filter(|_| !self.prints_page()),
+            Output::Json => None,
         }
     }
 
@@ -178,7 +177,7 @@ pub fn conclude(result: &mut dyn Conclusion, wanted: &Wanted, store: &Store) -> 
         terminal::inform(&closing);
         gate::print_aside(result.gate(), &names);
     } else if let Some(form) = wanted.document_form() {
-        if matches!(form, document::Form::Text(_)) {
+        if matches!(form, Form::Text(_)) {
             terminal::print(closing)?;
         } else if !wanted.is_quiet {
             // Markdown is pasted into an issue or a message, where local paths are noise.
@@ -201,17 +200,17 @@ fn print(
 ) -> Result<()> {
     if wanted.prints_page() {
         terminal::print_data(page)?;
-        if matches!(wanted.form, Form::Words(_)) {
+        if matches!(wanted.output, Output::Document(_)) {
             return Ok(());
         }
     }
-    let text = match wanted.form {
-        Form::Words(form) => {
+    let text = match wanted.output {
+        Output::Document(form) => {
             let store = wanted.is_kept.then_some(store_option);
             result.document(store).print(form)
         }
-        Form::Json => result.json().1,
-        Form::JsonLines => {
+        Output::Json if !wanted.in_lines => result.json().1,
+        Output::Json => {
             let (kind, json) = result.json();
             let mut lines = report::line(kind, &json);
             for record in result.runs() {

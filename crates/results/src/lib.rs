@@ -13,6 +13,6 @@ mod spooling;
 mod study_end;
 
 pub use answer::{answer, conclude_run};
-pub use conclusion::{Conclusion, Form, Run, Wanted, conclude, keep};
+pub use conclusion::{Conclusion, Output, Run, Wanted, conclude, keep};
 pub use live_view::{LiveView, View};
 pub use spooling::Spooling;

@@ -2,8 +2,11 @@
 //! with an error bound. This file alone knows where a bucket begins, and how the counts become
 //! HdrHistogram's text and come back.
 
+use std::io::Read;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
 /// A log-linear histogram of nanoseconds: 64 buckets for every power of two.
@@ -27,6 +30,12 @@ const SUB_BITS: u32 = 6;
 const MAX_BITS: u32 = 40;
 /// The largest count that HdrHistogram's text can hold.
 const MOST_HDR_COUNT: u64 = i64::MAX as u64;
+/// The most significant figures of a text that is read.
+const MOST_HDR_FIGURES: u32 = 3;
+/// All counts of so many figures take fewer bytes: 56,320 up to 2^63, of at most 9 bytes each.
+const MOST_HDR_BYTES: u64 = 1 << 19;
+/// The first bytes of a compressed text. The number of its bytes follows.
+const COMPRESSED: [u8; 4] = 0x1c84_9314_u32.to_be_bytes();
 
 impl Histogram {
     /// Number of buckets.
@@ -207,6 +216,7 @@ impl Histogram {
         let bytes = BASE64
             .decode(text)
             .map_err(|error| BadEncoding(error.to_string()))?;
+        let bytes = checked(bytes)?;
         let hdr: hdrhistogram::Histogram<u64> = Deserializer::new()
             .deserialize(&mut bytes.as_slice())
             .map_err(|error| BadEncoding(format!("{error:?}")))?;
@@ -230,6 +240,36 @@ impl Default for Histogram {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not an HdrHistogram V2 text: {0}")]
 pub struct BadEncoding(String);
+
+/// The bytes of a text, inflated. The decoder makes room for all that they claim before it reads on, so a
+/// claim that they cannot bear out is refused.
+///
+/// ```text
+///  cookie 4 │ bytes of the counts 4 │ offset 4 │ significant figures 4 │ bounds 16 │ ratio 8 │ counts …
+/// ```
+fn checked(bytes: Vec<u8>) -> Result<Vec<u8>, BadEncoding> {
+    let mut inflated = Vec::new();
+    let bytes = match bytes.strip_prefix(&COMPRESSED) {
+        Some(stored) => {
+            ZlibDecoder::new(stored.get(4..).unwrap_or_default())
+                .take(MOST_HDR_BYTES)
+                .read_to_end(&mut inflated)
+                .map_err(|error| BadEncoding(error.to_string()))?;
+            inflated
+        }
+        None => bytes,
+    };
+    let field = |at: usize| {
+        let field = bytes.get(at..at + 4)?.try_into().ok()?;
+        Some(u32::from_be_bytes(field))
+    };
+    let (counts, figures) = field(4).zip(field(12)).unwrap_or_default();
+    if counts as usize > bytes.len() || figures > MOST_HDR_FIGURES {
+        let why = format!("{counts} bytes of counts with {figures} significant figures");
+        return Err(BadEncoding(why));
+    }
+    Ok(bytes)
+}
 
 fn empty_hdr() -> hdrhistogram::Histogram<u64> {
     hdrhistogram::Histogram::new_with_bounds(1, 1 << MAX_BITS, 2).expect("the bounds are sound")
@@ -320,6 +360,20 @@ mod tests {
         );
         assert_eq!(Histogram::from_hdr_base64(&text), Ok(histogram));
         assert!(Histogram::from_hdr_base64("HISTFAAA!").is_err());
+    }
+
+    /// The story: a text of 56 letters that claimed to hold 4 GiB of counts took as much memory, and one
+    /// that claimed five significant figures 140 ms, in each list of the runs.
+    #[test]
+    fn a_claim_that_is_too_large_is_refused() {
+        for (counts, figures, is_read) in [(0, 3, true), (u32::MAX, 2, false), (0, 5, false)] {
+            let fields = [0x1c84_9313, counts, 0, figures];
+            let bounds = [1, 1 << 40, 1.0_f64.to_bits()].map(u64::to_be_bytes);
+            let bytes = [fields.map(u32::to_be_bytes).concat(), bounds.concat()].concat();
+            let read = Histogram::from_hdr_base64(&BASE64.encode(bytes));
+            let claim = format!("{counts} bytes of counts with {figures} significant figures");
+            assert_eq!(read, is_read.then(Histogram::new).ok_or(BadEncoding(claim)));
+        }
     }
 
     /// The story: counts of a damaged text are added up to more than the format can hold, and

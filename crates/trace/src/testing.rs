@@ -3,6 +3,7 @@
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
+use crate::character::{Character, Characterizer};
 use crate::{Clock, Operation, Source, TraceError};
 
 /// A read of 4 KiB at the beginning, at this microsecond.
@@ -41,6 +42,13 @@ impl Source for Listed {
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// The statistics of the operations of one disk.
+pub(crate) fn character(operations: &[Operation]) -> Character {
+    let mut all = Characterizer::new(true);
+    operations.iter().for_each(|operation| all.add(operation));
+    all.end(&["disk".to_owned()], Vec::new())
 }
 
 /// All operations of a source.

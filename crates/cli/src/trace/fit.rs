@@ -17,11 +17,12 @@ use anyhow::{Context, Result, bail};
 use blocklab_catalog::{Catalog, describe, resolve_text};
 use blocklab_console::place;
 use blocklab_device::DeviceSpec;
+use blocklab_report::fields;
 use blocklab_sizing::{Bound, Bounds, Gates, Outcome, Replay};
 use blocklab_units::Nanos;
 use serde::Serialize;
 
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use crate::catalog::unusable;
 use crate::request::is_volume;
 use blocklab_args::TraceFitArgs;
@@ -159,9 +160,12 @@ pub fn fit(args: &TraceFitArgs) -> Result<()> {
         read: &args.read,
     };
     let (fit, begins) = judge_all(args, &load, candidates, &catalog)?;
-    answer::print(args.form, JsonFormat("trace_fit_format", 1), &fit, || {
-        shown::document(&fit, begins)
-    })
+    let fields = fields! {
+        trace_fit_format: 1,
+        #[serde(flatten)]
+        fit: &fit,
+    };
+    answer::print(args.form, &fields, || shown::document(&fit, begins))
 }
 
 /// Looks an address up in the catalog: the model of the volume, and its price if one is known.

@@ -11,7 +11,7 @@ use blocklab_trace::stored::Writer;
 use blocklab_units::{Bytes, Nanos, plural, trimmed};
 
 use super::opened::{self, Devices, Opened};
-use crate::answer::{self, JsonFormat};
+use crate::answer::json;
 use blocklab_args::TraceImportArgs;
 
 /// Converts a trace operation by operation, so that its length does not matter.
@@ -91,6 +91,7 @@ fn report(args: &TraceImportArgs, opened: &Opened, written: &Written) -> Result<
     let remarks = opened.source.remarks();
     if args.json {
         let fields = fields! {
+            trace_import_format: 1,
             output: output.to_string(),
             operations: written.operations,
             bytes: written.bytes,
@@ -98,7 +99,7 @@ fn report(args: &TraceImportArgs, opened: &Opened, written: &Written) -> Result<
             devices: devices,
             remarks: &remarks,
         };
-        return terminal::print(answer::json(JsonFormat("trace_import_format", 1), &fields)?);
+        return terminal::print(json(&fields)?);
     }
     let mut text = format!(
         "{output}: {} of {} over {} in {} ({} bytes an operation)\n",

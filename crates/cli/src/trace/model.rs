@@ -22,7 +22,7 @@ use blocklab_units::{Bytes, Nanos, count, plural};
 use blocklab_workload::{Log, Workload};
 
 use super::opened::{self, Devices};
-use crate::answer::{self, JsonFormat};
+use crate::answer::json;
 use blocklab_args::TraceModelArgs;
 
 /// The longest trace. The run of its model keeps each operation in memory, in 64 bytes.
@@ -76,6 +76,7 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
         return terminal::print(text);
     }
     let fields = fields! {
+        trace_model_format: 1,
         name: &opened.name,
         // The text of the study.
         study: &text,
@@ -86,7 +87,7 @@ pub fn model(args: &TraceModelArgs) -> Result<()> {
         // Properties of the trace that a study cannot express.
         left_out: &model.left_out,
     };
-    terminal::print(answer::json(JsonFormat("trace_model_format", 1), &fields)?)
+    terminal::print(json(&fields)?)
 }
 
 /// Runs a study in virtual time on a volume without limits, and characterizes its operations.

@@ -7,7 +7,7 @@ use blocklab_host::{LARGEST_REPORT, read_input};
 use blocklab_report::{fields, views};
 use blocklab_trace::rates::{RateTable, WantedRates, is_rate_table, read_rates};
 
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use blocklab_args::{FormArgs, TraceInput};
 
 /// The table in these files; `None`: they are recorded operations.
@@ -56,12 +56,11 @@ pub fn table(files: &[PathBuf], read: &TraceInput) -> Result<Option<RateTable>> 
 pub fn show(files: &[PathBuf], table: &RateTable, form: FormArgs) -> Result<()> {
     let name = super::opened::names(files);
     let fields = fields! {
+        trace_rates_format: 1,
         name: &name,
         began_at: table.begins_ns.and_then(super::opened::rfc_3339),
         #[serde(flatten)]
         table: table,
     };
-    answer::print(form, JsonFormat("trace_rates_format", 1), &fields, || {
-        views::rates(&name, table)
-    })
+    answer::print(form, &fields, || views::rates(&name, table))
 }

@@ -9,7 +9,7 @@
 //! mounted in a new mount namespace, so that no other process sees the mount.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
+use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,30 +65,18 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     ));
     let events = Events::new(BufReader::new(pipe), KernelText::Events, Moment::Issue);
     let mut source = Sorted::new(events);
-    let cannot = format!("cannot write {}", args.output.display());
     let begins = u64::try_from(wall).ok();
-    let mut writer = Writer::new(BufWriter::new(&mut draft), begins).context(cannot.clone())?;
-    write_operations(&mut source, &mut writer, zero, &cannot)?;
-    let overrun = instance.overrun();
-    let mut remarks = source.remarks();
-    if overrun > 0 {
-        remarks.push(overwritten(overrun as usize));
-    }
-    if is_part {
-        remarks
-            .push("offsets are those of the whole disk, of which a partition was named".to_owned());
-    }
-    for remark in &remarks {
-        writer.remark(remark).context(cannot.clone())?;
-    }
-    let (operations, bytes) = writer.end().context(cannot)?;
+    let written = write_recording(&mut source, &mut draft, (begins, zero), &instance, is_part);
+    // A load does not come a second time, and a trace without its end can be read.
+    draft.keep();
+    let output = args.output.display();
+    let (operations, bytes, remarks) = written
+        .with_context(|| format!("the recording broke off, and {output} has what came before"))?;
     // The source holds the pipe, and the kernel removes no instance with an open one.
     drop(source);
     drop(instance);
-    draft.keep();
     let mut text = format!(
-        "{}: {} in {} s, {}; recording took {} % of one processor\n",
-        args.output.display(),
+        "{output}: {} in {} s, {}; recording took {} % of one processor\n",
         plural(operations as usize, "operation"),
         trimmed(began.elapsed().as_secs_f64(), 1),
         Bytes(bytes),
@@ -103,24 +91,38 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     terminal::print(text)
 }
 
-/// Writes operations until the recording ends. `zero`: its beginning by the clock of the events, in
-/// nanoseconds. `cannot`: what an error of the writer means, `cannot write FILE`.
-fn write_operations(
+/// Writes the trace until the recording ends, and returns its operations, bytes and remarks. `begins`
+/// and `zero`: its beginning by the wall clock and by the clock of the events, in nanoseconds.
+fn write_recording(
     source: &mut impl Source,
-    writer: &mut Writer<impl Write>,
-    zero: u64,
-    cannot: &str,
-) -> Result<()> {
+    output: &mut Draft,
+    (begins, zero): (Option<u64>, u64),
+    instance: &Instance,
+    is_part: bool,
+) -> Result<(u64, u64, Vec<String>)> {
+    let mut writer = Writer::new(BufWriter::new(output), begins)?;
     while let Some(mut operation) = source
         .next()
         .map_err(|error| anyhow::anyhow!("tracefs gave what is not understood: {error}"))?
     {
         // Times in the file count from the start of the recording.
         operation.at = Nanos(operation.at.0.saturating_sub(zero));
-        let added = writer.add(operation, source.targets());
-        added.with_context(|| cannot.to_owned())?;
+        writer.add(operation, source.targets())?;
     }
-    Ok(())
+    let overrun = instance.overrun();
+    let mut remarks = source.remarks();
+    if overrun > 0 {
+        remarks.push(overwritten(overrun as usize));
+    }
+    if is_part {
+        remarks
+            .push("offsets are those of the whole disk, of which a partition was named".to_owned());
+    }
+    for remark in &remarks {
+        writer.remark(remark)?;
+    }
+    let (operations, bytes) = writer.end()?;
+    Ok((operations, bytes, remarks))
 }
 
 /// Processor time of this process so far, in user and kernel mode.

@@ -13,7 +13,7 @@ use blocklab_trace::character::{Character, Characterizer};
 
 use super::opened::{Devices, Opened};
 use super::{fit, opened, rates};
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use blocklab_args::{Output, TraceShowArgs};
 
 /// Reads the trace once, and prints its character.
@@ -46,6 +46,7 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
         return terminal::print(page + "\n");
     }
     let fields = fields! {
+        trace_format: 1,
         name: &opened.name,
         // RFC 3339; `null` where the format does not say.
         began_at: begins.and_then(opened::rfc_3339),
@@ -55,7 +56,7 @@ pub fn show(args: &TraceShowArgs) -> Result<()> {
         // `null` without `--on`.
         arrivals: on_volumes.as_ref(),
     };
-    answer::print(args.form, JsonFormat("trace_format", 1), &fields, document)
+    answer::print(args.form, &fields, document)
 }
 
 /// `begins`: when the recording began, in nanoseconds since 1970, if that is known.

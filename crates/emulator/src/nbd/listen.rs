@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -102,6 +102,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub struct Listener {
     socket: OwnedFd,
     path: Option<PathBuf>,
+    /// Device and inode of the unix socket.
+    identity: Option<(u64, u64)>,
     uri: String,
 }
 
@@ -168,7 +170,9 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        if let Some(path) = &self.path {
+        if let Some(path) = &self.path
+            && identity(path) == self.identity
+        {
             // One that is gone needs no removal.
             let _ = fs::remove_file(path);
         }
@@ -209,6 +213,7 @@ fn tcp(text: &str, access: Access) -> Result<Listener, ListenError> {
     Ok(Listener {
         socket: socket.into(),
         path: None,
+        identity: None,
         uri: format!("{}://{bound}", access.scheme()),
     })
 }
@@ -235,8 +240,15 @@ fn unix(path: &Path, access: Access) -> Result<Listener, ListenError> {
     Ok(Listener {
         socket,
         uri: format!("{}+unix:///?socket={}", access.scheme(), encoded(&whole)),
+        identity: identity(&whole),
         path: Some(whole),
     })
+}
+
+/// Device and inode of what is at a path. The inode of an open socket is given to no other file.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    let facts = fs::symlink_metadata(path).ok()?;
+    Some((facts.dev(), facts.ino()))
 }
 
 /// A path as the value in the query of a URI.
@@ -321,6 +333,20 @@ mod tests {
     }
 
     /// The URI of `unix:/tmp/my volume` was one that no client could parse.
+    /// The story: a server removed at its end whatever was at the path of its socket by then, such as
+    /// a file of the user's.
+    #[test]
+    fn what_took_the_place_of_a_socket_stays() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("socket");
+        let listener =
+            Listener::new(&Address::Unix(path.clone()), Access::Local).expect("a free path");
+        fs::remove_file(&path).expect("somebody removes it");
+        fs::write(&path, b"a file").expect("written");
+        drop(listener);
+        assert_eq!(fs::read(&path).expect("there"), b"a file");
+    }
+
     #[test]
     fn a_uri_names_any_path() {
         let folder = tempfile::tempdir().expect("a folder");

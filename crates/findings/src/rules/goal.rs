@@ -81,8 +81,8 @@ pub(super) fn latency_target(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Look at the latency of the rows at depth 1, and allow what the device can keep; a search \
                   needs a window of its own for each depth that it tries.";
     per_case(cases, "latency-target", Some(advice), |case| {
-        let jobs = case.passes.iter();
-        let with_target = jobs
+        let passes = case.passes.iter();
+        let with_target = passes
             .flat_map(|pass| requested(cases, case, pass))
             .filter_map(|(job, planned)| Some((job.found_depth, planned.latency_target?)));
         let found: Vec<(Option<u32>, LatencyTarget)> = with_target.collect();

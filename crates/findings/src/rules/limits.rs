@@ -29,6 +29,10 @@ const PARTLY: f64 = 0.9;
 const CLOSE: f64 = 0.9;
 /// Providers that count operations in units have units of at most this: larger blocks are several.
 const LARGEST_UNIT: f64 = 262_144.0;
+/// Operations do not come back at even distances, so that it takes half a one more than are in service on
+/// average to keep a limit busy: of 172 loads on nine volumes that are sold, 171 reach 95 % of it with that,
+/// and 166 without.
+const APART: f64 = 0.5;
 /// Beyond this the saved-up second spoils the figure of a pass: it lasts less than ten seconds.
 const SPOILED: f64 = 1.12;
 
@@ -149,7 +153,7 @@ fn advised_hit(
             )
             .with(&format!("{name}: used"), percents, "%");
     }
-    let enough = mean_served(case).ceil().max(1.0);
+    let enough = (mean_served(case) + APART).ceil();
     hit = hit.with("in flight that fill the limit", enough, "");
     let is_cut = counts_otherwise && rate > operations && limit.limit.times() > 1.0;
     let is_known = !waits_overlap(case, is_cut) && chooses_depth(cases, case, limit);

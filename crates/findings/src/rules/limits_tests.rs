@@ -15,7 +15,7 @@ fn the_limit_has_a_name_and_an_origin() {
     assert_eq!(
         statement(&by_iops, "at-limit"),
         "rand4k-q32: 6,000 IOPS is the limit, documented for gp3: volume IOPS; the rate is \
-         100 % of it; 4 in flight would do, 32 only wait longer."
+         100 % of it; 5 in flight would do, 32 only wait longer."
     );
     let by_bytes = simulated(&[gp3(0.0, 0.2)], &[reads("rand128k-q5", 4000.0, 128, 5)]);
     assert_eq!(

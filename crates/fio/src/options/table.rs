@@ -289,7 +289,7 @@ options! {
         "verify_async_cpus", Text, "-", Ignored, "Their processors.", "the thread that reads a block checks it";
         "verifysort", Bool, "1", Ignored, "Check in order of the offsets.", "blocks are checked in the order in which the job reads them";
         "verifysort_nr", Int(0, MAX), "-", Ignored, "How many are brought into order at a time.", "blocks are checked in the order in which the job reads them";
-        "verify_backlog", Int(0, MAX), "-", Exact, "Check after this many writes.", "", verify_backlog: u64;
+        "verify_backlog", Int(0, MAX), "-", Mostly, "Check after this many writes.", "a block that is written again while it waits to be checked is read for each of these writes, in fio once", verify_backlog: u64;
         "verify_backlog_batch", Int(0, MAX), "-", Documented, "How many are checked then.", "the order of writes and reads depends on what has completed, so it is not compared", verify_backlog_batch: u64;
         "verify_state_load", Bool, "0", Exact, "Verify no more than the state file of an earlier run covers.", "", verify_state_load: bool;
         "verify_state_save", Bool, "1", Exact, "Leave a state file that records how far the writes came.", "", verify_state_save: bool;

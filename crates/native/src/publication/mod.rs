@@ -7,7 +7,7 @@ mod system;
 mod table;
 
 use blocklab_workload::Plan;
-use blocklab_workload::publication::{Family, Publication, Share};
+use blocklab_workload::publication::Publication;
 
 use super::value::{Node, Value};
 use blocklab_syntax::toml_tree::Complaint;
@@ -24,18 +24,13 @@ pub(super) const KEYS: [&str; 7] = [
     "conclusion",
 ];
 
-/// Reads everything but the cases. The order matters: tables, curves and conclusions name systems.
+/// Reads what a study shows besides its cases, which are in `shown` already. The order matters: tables,
+/// curves and conclusions name systems.
 pub(super) fn read(
     document: &Node<'_>,
     plan: &Plan,
-    families: &[Family],
-    shares: Vec<Share>,
-) -> Result<Publication, Complaint> {
-    let mut shown = Publication {
-        families: families.to_vec(),
-        shares,
-        ..Publication::default()
-    };
+    shown: &mut Publication,
+) -> Result<(), Complaint> {
     let found = |name: &str| -> Result<Option<Value<'_>>, Complaint> {
         let entries = Value(document).entries()?;
         let entry = entries.into_iter().find(|(key, ..)| *key == name);
@@ -69,7 +64,7 @@ pub(super) fn read(
         let conclusion = conclusion::conclusion(value, &known)?;
         shown.conclusions.push(conclusion);
     }
-    Ok(shown)
+    Ok(())
 }
 
 /// The sections `[[name]]`. They show systems, so the study must have some.

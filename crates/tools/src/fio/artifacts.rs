@@ -23,13 +23,14 @@ use jiff::Timestamp;
 use blocklab_results::output::{self, Over};
 
 /// Writes the files of the clones of a case that has ended, each with its number from 0 among all clones.
-/// `epochs_ms`: for each of all clones, the moment from which its logs count.
+/// `epochs_ms`: for each of all clones, the moment from which its logs count. What cannot be written is
+/// reported, and everything else is written all the same.
 pub fn write_all(
     clones: &[(usize, &CloneFacts)],
     case: &Case,
     outcome: &Outcome,
     epochs_ms: &[u64],
-) -> Result<()> {
+) {
     for (number, clone) in clones {
         let job = case.workload.jobs.iter().find(|job| job.name == clone.job);
         let Some(job) = job else { continue };
@@ -37,9 +38,17 @@ pub fn write_all(
             let log = outcome.logs.iter().find(|(name, _)| *name == clone.job);
             let nothing = JobLog::default();
             let log = log.map_or(&nothing, |(_, log)| log);
-            write_logs(clone, number + 1, log, epochs_ms[*number])?;
+            for kind in LogKind::ALL {
+                if let Some(path) = clone.logs.file(kind, number + 1) {
+                    let file = open(&path, clone.logs.per_job);
+                    report(file.and_then(|file| {
+                        write_log(BufWriter::new(file), kind, clone, log, epochs_ms[*number])
+                            .with_context(|| format!("cannot write the log {path}"))
+                    }));
+                }
+            }
             if let Some(path) = &clone.logs.trace {
-                write_trace(path, clone, job, log)?;
+                report(write_trace(path, clone, job, log));
             }
         }
         let flawed = outcome
@@ -47,15 +56,21 @@ pub fn write_all(
             .iter()
             .filter(|(job, _)| *job == clone.job);
         for (_, block) in flawed {
-            report_miscompare(clone, job, block)?;
+            report(report_miscompare(clone, job, block));
         }
         let progress = outcome.progress.iter().find(|(name, _)| *name == clone.job);
         if let (Some(path), Some((_, progress))) = (&clone.state, progress) {
             let state = state(*number, clone, job, progress, case.workload.seed);
-            output::write(Path::new(path), state.encode(), Over::Files)?;
+            report(output::write(Path::new(path), state.encode(), Over::Files));
         }
     }
-    Ok(())
+}
+
+/// Reports what could not be written.
+fn report(written: Result<()>) {
+    if let Err(error) = written {
+        terminal::complain(&error);
+    }
 }
 
 /// Prints a miscompare, and dumps the block that was read if `verify_dump` is set.
@@ -94,20 +109,6 @@ fn state(number: usize, clone: &CloneFacts, job: &Job, progress: &Progress, seed
             .flat_map(|(offsets, file)| offsets.iter().map(move |offset| (file, *offset)))
             .collect(),
     }
-}
-
-/// Writes the logs of a clone. `number`: that of the clone, from 1; `epoch_ms`: the moment from which its
-/// logs count.
-fn write_logs(clone: &CloneFacts, number: usize, log: &JobLog, epoch_ms: u64) -> Result<()> {
-    for kind in LogKind::ALL {
-        let Some(path) = clone.logs.file(kind, number) else {
-            continue;
-        };
-        let file = open(&path, clone.logs.per_job)?;
-        let written = write_log(BufWriter::new(file), kind, clone, log, epoch_ms);
-        written.with_context(|| format!("cannot write the log {path}"))?;
-    }
-    Ok(())
 }
 
 /// Adds the trace of a clone to the file, in the order in which the operations were issued.

@@ -332,9 +332,7 @@ impl Watcher<'_> {
                 self.print(&self.debug.job(number + 1, clone, job, log));
             }
         }
-        if let Err(error) = artifacts::write_all(&clones, case, outcome, &self.epochs_ms) {
-            terminal::complain(&error);
-        }
+        artifacts::write_all(&clones, case, outcome, &self.epochs_ms);
     }
 
     fn ended(&mut self, record: &Record) {

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use blocklab_workload::Direction;
 use serde::Serialize;
 
-use crate::{Operation, Source, TraceError};
+use crate::Operation;
 
 use bursts::Bursts;
 pub use bursts::Peak;
@@ -300,30 +300,14 @@ fn mixes(counts: &[Counts; 4], operations: u64) -> Vec<Mix> {
         .collect()
 }
 
-/// The statistics of a whole trace.
-///
-/// # Errors
-/// Those of the source.
-pub fn characterize(source: &mut dyn Source, with_reuse: bool) -> Result<Character, TraceError> {
-    let mut all = Characterizer::new(with_reuse);
-    while let Some(operation) = source.next()? {
-        all.add(&operation);
-    }
-    Ok(all.end(source.targets(), source.remarks()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{Listed, at};
-
-    fn character(operations: Vec<Operation>) -> Character {
-        characterize(&mut Listed::new(operations), true).expect("a list")
-    }
+    use crate::testing::{at, character};
 
     #[test]
     fn a_trace_of_nothing_has_no_figures() {
-        let nothing = character(Vec::new());
+        let nothing = character(&[]);
         assert_eq!((nothing.operations, nothing.iops_mean), (0, None));
         assert_eq!((nothing.sizes, nothing.rewritten_percent), (None, None));
     }
@@ -353,7 +337,7 @@ mod tests {
             len: 0,
             ..at(3_000_000)
         };
-        let found = character(vec![
+        let found = character(&[
             at(0),
             write(10, 4096, 8192),
             write(500_000, 8192, 4096),

@@ -108,14 +108,13 @@ fn share(character: &Character, direction: Direction) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::character::characterize;
-    use crate::testing::{Listed, at};
+    use crate::testing::{at, character};
 
     /// The story: of a trace of two seconds with 500 operations a second, the busiest minute had 16.7.
     #[test]
     fn a_window_longer_than_the_trace_is_not_compared() {
-        let operations = (0..1000).map(|index| at(index * 2000)).collect();
-        let load = characterize(&mut Listed::new(operations), false).expect("a list");
+        let operations: Vec<_> = (0..1000).map(|index| at(index * 2000)).collect();
+        let load = character(&operations);
         let figures: Vec<String> = compared(&load, &load)
             .into_iter()
             .map(|row| row.figure)

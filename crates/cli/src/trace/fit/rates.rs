@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use blocklab_report::document::{Column, Document, Part, Row};
+use blocklab_report::fields;
 use blocklab_report::views::moment;
 use blocklab_sizing::{DISPERSION, RatesOutcome, operations_in, play_rates};
 use blocklab_trace::rates::RateTable;
@@ -10,7 +11,7 @@ use serde::Serialize;
 
 use super::shown::{distinct, money};
 use super::{Candidate, FEW_SIMULATED};
-use crate::answer::{self, JsonFormat};
+use crate::answer;
 use crate::trace::opened;
 use blocklab_args::TraceFitArgs;
 
@@ -79,12 +80,12 @@ pub(super) fn fit(
         assumed_dispersion: DISPERSION,
         remarks: table.remarks.clone(),
     };
-    answer::print(
-        args.form,
-        JsonFormat("trace_rates_fit_format", 1),
-        &fit,
-        || document(&fit, table),
-    )
+    let fields = fields! {
+        trace_rates_fit_format: 1,
+        #[serde(flatten)]
+        fit: &fit,
+    };
+    answer::print(args.form, &fields, || document(&fit, table))
 }
 
 /// The answer about a volume, on which the table is played twice: with operations at even distances,
