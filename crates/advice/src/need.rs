@@ -494,7 +494,7 @@ impl Need {
                 let sound = block.filter(|block| {
                     (512..=16 << 20).contains(&block.0) && block.0.is_multiple_of(512)
                 });
-                let what = "size of an operation: 512B to 16MiB, in steps of 512";
+                let what = "size of an operation such as 16KiB: 512B to 16MiB, in steps of 512";
                 self.block = sound.ok_or_else(|| unreadable(what))?;
             }
             "read" => {
@@ -609,6 +609,8 @@ mod tests {
         refuse("1TiB,iops<=50", "only p99 has an upper bound: iops=50");
         refuse("1TiB,p99=0ms", "no latency");
         refuse("1TiB,block=100", "no size of an operation");
+        // `16kb`, 16,000 bytes, was told of steps of 512, and not how 16,384 are written.
+        refuse("1TiB,block=16kb", "such as 16KiB");
         refuse("0GiB", "`0GiB` is no size");
         refuse("", "`` is no size");
     }
