@@ -314,15 +314,13 @@ fn verified(job: &Job, members: &[&WorkerStatus], window: Window) -> Option<Veri
         verified.assumed_bytes += recorder.assumed_bytes.get();
         verified.miscompared += recorder.miscompares().count;
     }
-    let began: Vec<u64> = members
+    let began = members
         .iter()
         .map(|member| member.recorder.verify_began.get())
-        .collect();
-    // 0: it has not begun to read back.
-    let first = began.iter().filter(|moment| **moment > 0).min();
-    let last = began.iter().max().filter(|_| !began.contains(&0));
-    [verified.began_ns, verified.wrote_ns] =
-        [first, last].map(|moment| Some(Nanos(*moment?).since(window.measure_from).0));
+        // 0: it has not begun to read back.
+        .filter(|moment| *moment > 0)
+        .min();
+    verified.began_ns = began.map(|moment| Nanos(moment).since(window.measure_from).0);
     Some(verified)
 }
 

@@ -55,7 +55,7 @@ impl Quantity {
 #[derive(Debug, Clone)]
 pub(crate) struct Sampler {
     job: usize,
-    deadline: Nanos,
+    window: Window,
     bandwidth: Option<Quantity>,
     iops: Option<Quantity>,
 }
@@ -76,7 +76,7 @@ impl Sampler {
             .map(|every| every.map(|every| Quantity::new(every, window.measure_from)));
         (bandwidth.is_some() || iops.is_some()).then_some(Self {
             job,
-            deadline: window.deadline,
+            window: *window,
             bandwidth,
             iops,
         })
@@ -84,7 +84,7 @@ impl Sampler {
 
     /// The ramp by bytes is over, or the last window of a search has begun, so the measured time is known now.
     pub(crate) fn begin(&mut self, window: &Window) {
-        self.deadline = window.deadline;
+        self.window = *window;
         for quantity in [&mut self.bandwidth, &mut self.iops].into_iter().flatten() {
             *quantity = Quantity::new(quantity.every, window.measure_from);
         }
@@ -94,7 +94,7 @@ impl Sampler {
     pub(crate) fn next(&self) -> Option<Nanos> {
         let quantities = [&self.bandwidth, &self.iops].into_iter().flatten();
         let next = quantities.map(|quantity| quantity.due).min()?;
-        (next <= self.deadline).then_some(next)
+        (next <= self.window.deadline).then_some(next)
     }
 
     /// Takes the samples that are due, unless the job has ended.
@@ -102,6 +102,8 @@ impl Sampler {
         if members_of(members, self.job).all(|member| member.ended.is_some()) {
             return;
         }
+        // A cool-down would lower a sample that reaches into it.
+        let now = now.min(Window::cool_from(&[self.window]));
         if let Some(bandwidth) = &mut self.bandwidth {
             bandwidth.sample_due(now, || {
                 moved(members, self.job, |counters| counters.bytes.get())

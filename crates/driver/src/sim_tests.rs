@@ -637,9 +637,9 @@ fn a_job_may_end_those_beside_it() {
 
 /// The rounds of a job went on after its runtime, beside a longer job or while its own load cooled down.
 /// Three rounds of nothing are equal: it was steady, and its operations were divided by their time as
-/// well.
+/// well. A sample that reached into the cool-down was too low.
 #[test]
-fn rounds_end_with_the_measured_time() {
+fn rounds_and_samples_end_with_the_measured_time() {
     let mut judged = job(1, 2);
     judged.stop.steady = Some(Steady::Deviation {
         variable: SteadyVariable::Iops,
@@ -647,6 +647,7 @@ fn rounds_end_with_the_measured_time() {
         rounds: 3,
         limit: Limit::Absolute(0.5),
     });
+    judged.measure.iops_every = Some(Nanos(SECOND * 19 / 10));
     let cools = Job {
         cool_down: Nanos(6 * SECOND),
         ..judged.clone()
@@ -657,6 +658,8 @@ fn rounds_end_with_the_measured_time() {
         assert_eq!(result.stopped, Stopped::Runtime);
         assert_eq!(result.steady_rounds.len(), 2);
         assert!(result.elapsed_ns < 3 * SECOND, "{}", result.elapsed_ns);
+        let detail = result.directions[&Direction::Read].detail.as_ref();
+        assert_eq!(detail.expect("samples").iops.count, 1);
     }
 }
 

@@ -92,7 +92,6 @@ fn what_every_engine_wrote_is_read_back_and_sound() {
             256,
             "the pass after the writes"
         );
-        assert!(result.measured_ns(Direction::Write) < result.elapsed_ns);
         assert_eq!(result.stopped, Stopped::Bytes);
     }
 }

@@ -17,7 +17,7 @@ pub(crate) fn is_met(case: &CaseView<'_>) -> bool {
     case.jobs().all(|job| {
         let delivered = delivered(job);
         delivered.is_some_and(|delivered| {
-            missed(job).is_none() && delivered.share() >= MET - scatter(job)
+            missed(job).is_none() && delivered.share() >= MET - scatter(job, delivered.share())
         })
     })
 }
@@ -74,8 +74,9 @@ fn delivered(job: &JobResult) -> Option<RequestedRate> {
 }
 
 /// What a rate may lack by chance: the last operation of each thread, which was not due yet, and of random
-/// arrivals as many as their number in the measured time scatters by, which is its root.
-fn scatter(job: &JobResult) -> f64 {
+/// arrivals as many as their number in the measured time scatters by, which is its root. `share`: what the
+/// job did of what was due.
+fn scatter(job: &JobResult, share: f64) -> f64 {
     let counts = &job.accounting;
     let measured = counts.issued.saturating_sub(counts.completed_in_ramp);
     let measured = measured.max(1) as f64;
@@ -83,14 +84,15 @@ fn scatter(job: &JobResult) -> f64 {
         PaceKind::OpenPoisson => 3.0 / measured.sqrt(),
         _ => 0.0,
     };
-    f64::from(job.threads) / measured + by_arrival
+    let due = measured / share.max(f64::MIN_POSITIVE);
+    f64::from(job.threads) / due + by_arrival
 }
 
 /// How far a job stayed below the rate that it asked for.
 pub(crate) fn missed(job: &JobResult) -> Option<RequestedRate> {
     let found = delivered(job)?;
     // More is missing than the end of a run and chance explain.
-    let is_short = found.share() < REACHED - scatter(job);
+    let is_short = found.share() < REACHED - scatter(job, found.share());
     // What was due in the last moments had no time to begin: of a low rate, the last one of each thread.
     let late = found.overdue as f64 / job.accounting.issued.max(1) as f64;
     let is_late = late > LATE && found.overdue > u64::from(job.threads);

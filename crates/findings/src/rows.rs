@@ -127,14 +127,15 @@ fn best_of(passes: &[&Measurement]) -> usize {
 /// One direction of one pass: each job's elapsed time and result.
 type Part<'a> = Vec<(u64, &'a DirectionResult)>;
 
-/// For each pass, the jobs that have results of a direction, each with the time that it took.
+/// For each pass, the jobs that have results of a direction, each with the time that it took. All directions
+/// of a job are over the same time, also what is written and read back after it, as their rates are added.
 fn parts<'a>(passes: &[&'a Measurement], which: Direction) -> Vec<Part<'a>> {
     passes
         .iter()
         .map(|m| {
             m.jobs
                 .iter()
-                .filter_map(|job| Some((job.measured_ns(which), &**job.directions.get(&which)?)))
+                .filter_map(|job| Some((job.elapsed_ns, &**job.directions.get(&which)?)))
                 .collect()
         })
         .collect()
@@ -362,8 +363,6 @@ fn most(rows: &[Row], origin: &str, figure: fn(&CaseRate<'_>) -> f64) -> Option<
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::Verified;
-
     use super::*;
     use crate::assess;
     use crate::testing::{Sketch, record};
@@ -424,23 +423,6 @@ mod tests {
                 .collect();
             assert_eq!(case_rates(&record), of_rows);
         }
-    }
-
-    /// The story: 1,000 writes a second for 2 s, which were read back in nearly as long, were 531 a second.
-    #[test]
-    fn writes_have_the_time_until_they_are_read_back() {
-        let write = Sketch {
-            direction: "write",
-            iops: vec![1000.0],
-            ..Sketch::named("write")
-        };
-        let mut record = record(&[write]);
-        let job = &mut record.measurements[0].jobs[0];
-        job.verified = Some(Verified {
-            wrote_ns: Some(job.elapsed_ns / 2),
-            ..Verified::default()
-        });
-        near(assess(&record).rows[0].directions[0].iops.value, 2000.0);
     }
 
     #[test]

@@ -139,9 +139,6 @@ pub struct Verified {
     /// When the first thread had written all and began to read back, since the beginning of the
     /// measured time; `None` for a job that only reads.
     pub began_ns: Option<u64>,
-    /// When the last one had, from then on too; `None` where not all have, and in records of before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wrote_ns: Option<u64>,
     /// Blocks compared.
     pub blocks: u64,
     /// The blocks that differ.

@@ -288,16 +288,6 @@ impl JobResult {
         self.per_second(|d| d.bytes)
     }
 
-    /// The time in which it did operations of a direction. A job that reads back what it wrote has written
-    /// all before.
-    pub fn measured_ns(&self, direction: Direction) -> u64 {
-        let wrote = self.verified.and_then(|verified| verified.wrote_ns);
-        match wrote {
-            Some(wrote @ 1..) if direction != Direction::Read => wrote.min(self.elapsed_ns),
-            _ => self.elapsed_ns,
-        }
-    }
-
     fn per_second(&self, what: impl Fn(&DirectionResult) -> u64) -> f64 {
         let all = self.directions.iter();
         let moved = all.filter(|(direction, _)| **direction != Direction::Sync);

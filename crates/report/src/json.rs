@@ -32,8 +32,8 @@ pub fn line(kind: &str, object: &str) -> String {
 /// The line of a measurement that has just ended. `system`: its system, in a study of several.
 pub fn measured(run: &str, system: Option<&str>, measurement: &Measurement) -> String {
     let jobs = measurement.jobs.iter().map(|job| {
+        let seconds = job.elapsed_ns as f64 / 1e9;
         let directions = job.directions.iter().map(|(direction, result)| {
-            let seconds = job.measured_ns(*direction) as f64 / 1e9;
             let percentiles = PERCENTILES.iter().map(|percentile| {
                 (
                     field("service", percentile),

@@ -69,7 +69,7 @@ fn jobs_that_moved(
             .get(&direction)
             .filter(|direction| direction.ios > 0)?;
         // A time of 0, as in a damaged record, must not make the rate infinite.
-        Some((job.measured_ns(direction).max(1), result))
+        Some((job.elapsed_ns.max(1), result))
     })
     .collect()
 }

@@ -91,14 +91,11 @@ fn rate(measurement: &Measurement, figure: Figure, counted: &BTreeSet<Direction>
     let jobs = measurement.jobs.iter().map(|job| {
         let moved = job.directions.iter();
         let moved = moved.filter(|(direction, _)| counted.contains(direction));
-        let rates = moved.map(|(direction, result)| {
-            let amount = match figure {
-                Figure::MbPerS => result.bytes as f64 / 1e6,
-                _ => result.ios as f64,
-            };
-            amount * 1e9 / job.measured_ns(*direction).max(1) as f64
+        let amounts = moved.map(|(_, result)| match figure {
+            Figure::MbPerS => result.bytes as f64 / 1e6,
+            _ => result.ios as f64,
         });
-        rates.sum::<f64>()
+        amounts.sum::<f64>() * 1e9 / job.elapsed_ns.max(1) as f64
     });
     jobs.sum()
 }

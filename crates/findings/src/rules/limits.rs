@@ -191,11 +191,11 @@ fn advised_hit(
     (advice, hit)
 }
 
-/// Whether the operations that are in service on average are enough for a limit: it holds all the time, and
-/// they fill its volumes, on which they do not fall evenly. Of N at a time on k equal volumes the rest is idle
-/// so often that N / (N + k - 1) of the rate is left (a balanced closed queueing network).
-fn is_filled_by(limit: &UsedLimit<'_>, in_service: f64) -> bool {
-    let filled = in_service / (in_service + limit.limit.times() - 1.0);
+/// Whether as many in flight are enough for a limit: it holds all the time, and they fill its volumes, on which
+/// they do not fall evenly. Of N at a time on k equal volumes the rest is idle so often that N / (N + k - 1) of
+/// the rate is left (a balanced closed queueing network).
+fn is_filled_by(limit: &UsedLimit<'_>, in_flight: f64) -> bool {
+    let filled = in_flight / (in_flight + limit.limit.times() - 1.0);
     limit.share() >= 1.0 - NEAR && filled >= CLOSE
 }
 

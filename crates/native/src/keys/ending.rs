@@ -160,7 +160,7 @@ pub const VERIFICATION: Section<Job> = Section {
             (own "word or table",
                 |job, value| put(&mut job.verify, value.unless_none(verify)),
                 |job| shown_verify(job.verify.as_ref()?)),
-            "Written data carries a checksum and is compared when it is read back. A table: `checksum`; `interval` (bytes that a header covers); `when` (after-writes, never, or { every, batch } writes; only: data that an earlier run of this job with the same seed wrote); `fatal` (the first miscompare ends the job).",
+            "Written data carries a checksum and is compared when it is read back; rates are over the time of both. A table: `checksum`; `interval` (bytes that a header covers); `when` (after-writes, never, or { every, batch } writes; only: data that an earlier run of this job with the same seed wrote); `fatal` (the first miscompare ends the job).",
             allowed: Allowed::WordsOr(&names(&CHECKSUMS), "a table, or \"none\""), default: Some("none"),
             other_names: &["verify_interval", "verify_fatal", "do_verify", "verify_backlog"];
         "measure_depths" = "true", (rare flag measure.depths),
