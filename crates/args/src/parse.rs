@@ -180,13 +180,7 @@ fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
     };
-    // Nobody means to pass an option as a value, as clap advises; a negative number may be meant so.
-    if written
-        .trim_start_matches('-')
-        .starts_with(char::is_alphabetic)
-    {
-        error.remove(ContextKind::Suggested);
-    }
+    without_advice_of_a_value(&mut error, &written);
     let Some(name) = written.strip_prefix("--") else {
         let tip = OPTIONS_ALONE.iter().find(|(command, _)| {
             let mut words = arguments.iter().skip(1).zip(command.split(' '));
@@ -200,7 +194,8 @@ fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     let mut owners = Vec::new();
     add_owners(&Cli::command(), "blocklab", name, &mut owners);
     let [first, others @ ..] = owners.as_slice() else {
-        if arguments.iter().any(|word| word == "run") {
+        let is_run = arguments.get(1).is_some_and(|word| word == "run");
+        if is_run && error.get(ContextKind::Suggested).is_none() {
             let tip = "`blocklab fio` takes the options of fio, and `blocklab run --help` lists those of run";
             suggest(&mut error, tip.to_owned());
         }
@@ -223,6 +218,22 @@ fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
         error.remove(ContextKind::Usage);
     }
     error
+}
+
+/// Drops clap's advice to pass an option as a value, which nobody means; a negative number may be meant so.
+fn without_advice_of_a_value(error: &mut clap::Error, written: &str) {
+    if !written
+        .trim_start_matches('-')
+        .starts_with(char::is_alphabetic)
+    {
+        return;
+    }
+    if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
+        tips.retain(|tip| !tip.to_string().contains(&format!("'-- {written}'")));
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
 }
 
 /// Adds the commands below this one that have the option, each with its whole name.
@@ -283,6 +294,30 @@ mod tests {
             "-- --pdf",
         );
         check(&["blocklab", "run", "-o", "x"], "'-o'", "-- -o");
+        check(
+            &["blocklab", "show", "run", "--direct"],
+            "--direct",
+            "blocklab fio",
+        );
+    }
+
+    /// The story: with the advice to pass an option as a value, all advice of clap was dropped, also that
+    /// the option stands behind a command.
+    #[test]
+    fn an_option_before_its_command_is_placed() {
+        for (words, expected) in [
+            (
+                &["blocklab", "--html", "x", "run"][..],
+                "'run --html' exists",
+            ),
+            (
+                &["blocklab", "fleet", "--hots", "a", "run"],
+                "'run --hosts' exists",
+            ),
+            (&["blocklab", "fleet", "--", "run"], "remove the '--'"),
+        ] {
+            check(words, expected, "blocklab fio");
+        }
     }
 
     /// The story: `catalog list m5` and `advise 1TiB,10000iops` had an "unexpected argument", and no word of
