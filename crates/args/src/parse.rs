@@ -56,7 +56,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
         ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error, arguments)),
         ErrorKind::ArgumentConflict => ParseError::Clap(with_tip(error)),
         ErrorKind::MissingRequiredArgument => ParseError::Clap(with_reason(error)),
-        _ => ParseError::Clap(with_nearest_command(error)),
+        _ => ParseError::Clap(with_nearest_command(error, arguments)),
     })?;
     if let Some(message) = empty_error(&command, &matches) {
         return Err(ParseError::Message(message));
@@ -107,19 +107,25 @@ const MEANT: [(&[&str], &str); 6] = [
     ),
     (&["delete", "remove"], "blocklab rm"),
     (&["studies"], "blocklab run --list"),
-    (&["replay"], "blocklab run --trace FILE"),
-    (&["analyse", "analyze"], "blocklab trace show"),
+    (&["replay", "trace replay"], "blocklab run --trace FILE"),
+    (
+        &["analyse", "analyze", "trace analyse", "trace analyze"],
+        "blocklab trace show",
+    ),
     (&["version"], "blocklab --version"),
 ];
 
 /// Adds the nearest command where clap suggests none: it sees neither swapped letters (`rnu`) nor the
 /// commands of another one (`trace advise`, `fit`).
-fn with_nearest_command(mut error: clap::Error) -> clap::Error {
+fn with_nearest_command(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     let written = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
     };
-    let meant = MEANT.iter().find(|(words, _)| words.contains(&&*written));
+    // Behind another command a word means something else: `fleet start` is no `run`.
+    let meant = MEANT
+        .iter()
+        .find(|(typed, _)| typed.iter().any(|words| begins_with(arguments, words)));
     if let Some((_, line)) = meant {
         error.remove(ContextKind::SuggestedSubcommand);
         suggest(&mut error, format!("there is `{line}`"));
@@ -139,6 +145,12 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
         suggest(&mut error, format!("there is {}", lines.join(" or ")));
     }
     error
+}
+
+/// Whether the first words of a command line are these.
+fn begins_with(arguments: &[OsString], words: &str) -> bool {
+    let mut pairs = arguments.iter().skip(1).zip(words.split(' '));
+    pairs.all(|(argument, word)| argument == word)
 }
 
 /// How each command is typed, those of commands included: `blocklab trace fit`.
@@ -182,10 +194,9 @@ fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     };
     without_advice_of_a_value(&mut error, &written);
     let Some(name) = written.strip_prefix("--") else {
-        let tip = OPTIONS_ALONE.iter().find(|(command, _)| {
-            let mut words = arguments.iter().skip(1).zip(command.split(' '));
-            !written.starts_with('-') && words.all(|(word, part)| word == part)
-        });
+        let tip = OPTIONS_ALONE
+            .iter()
+            .find(|(command, _)| !written.starts_with('-') && begins_with(arguments, command));
         if let Some((_, tip)) = tip {
             suggest(&mut error, (*tip).to_owned());
         }
@@ -194,8 +205,7 @@ fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     let mut owners = Vec::new();
     add_owners(&Cli::command(), "blocklab", name, &mut owners);
     let [first, others @ ..] = owners.as_slice() else {
-        let is_run = arguments.get(1).is_some_and(|word| word == "run");
-        if is_run && error.get(ContextKind::Suggested).is_none() {
+        if begins_with(arguments, "run") && error.get(ContextKind::Suggested).is_none() {
             let tip = "`blocklab fio` takes the options of fio, and `blocklab run --help` lists those of run";
             suggest(&mut error, tip.to_owned());
         }
@@ -278,6 +288,8 @@ mod tests {
             "`blocklab run --trace FILE`",
             "similar",
         );
+        // It was to be `blocklab run`, which measures one host.
+        check(&["blocklab", "fleet", "start"], "'start'", "blocklab run`");
     }
 
     /// The story: `run --filename /data/x --direct=1`, as fio has it, was told to write `-- --direct`.
