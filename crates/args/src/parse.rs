@@ -56,7 +56,7 @@ pub fn parse(arguments: &[OsString]) -> Result<Cli, ParseError> {
         ErrorKind::UnknownArgument => ParseError::Clap(with_owners(error, arguments)),
         ErrorKind::ArgumentConflict => ParseError::Clap(with_tip(error)),
         ErrorKind::MissingRequiredArgument => ParseError::Clap(with_reason(error)),
-        _ => ParseError::Clap(with_nearest_command(error)),
+        _ => ParseError::Clap(with_nearest_command(error, arguments)),
     })?;
     if let Some(message) = empty_error(&command, &matches) {
         return Err(ParseError::Message(message));
@@ -107,19 +107,25 @@ const MEANT: [(&[&str], &str); 6] = [
     ),
     (&["delete", "remove"], "blocklab rm"),
     (&["studies"], "blocklab run --list"),
-    (&["replay"], "blocklab run --trace FILE"),
-    (&["analyse", "analyze"], "blocklab trace show"),
+    (&["replay", "trace replay"], "blocklab run --trace FILE"),
+    (
+        &["analyse", "analyze", "trace analyse", "trace analyze"],
+        "blocklab trace show",
+    ),
     (&["version"], "blocklab --version"),
 ];
 
 /// Adds the nearest command where clap suggests none: it sees neither swapped letters (`rnu`) nor the
 /// commands of another one (`trace advise`, `fit`).
-fn with_nearest_command(mut error: clap::Error) -> clap::Error {
+fn with_nearest_command(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     let written = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
     };
-    let meant = MEANT.iter().find(|(words, _)| words.contains(&&*written));
+    // Behind another command a word means something else: `fleet start` is no `run`.
+    let meant = MEANT
+        .iter()
+        .find(|(typed, _)| typed.iter().any(|words| begins_with(arguments, words)));
     if let Some((_, line)) = meant {
         error.remove(ContextKind::SuggestedSubcommand);
         suggest(&mut error, format!("there is `{line}`"));
@@ -139,6 +145,12 @@ fn with_nearest_command(mut error: clap::Error) -> clap::Error {
         suggest(&mut error, format!("there is {}", lines.join(" or ")));
     }
     error
+}
+
+/// Whether the first words of a command line are these.
+fn begins_with(arguments: &[OsString], words: &str) -> bool {
+    let mut pairs = arguments.iter().skip(1).zip(words.split(' '));
+    pairs.all(|(argument, word)| argument == word)
 }
 
 /// How each command is typed, those of commands included: `blocklab trace fit`.
@@ -180,18 +192,11 @@ fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
         Some(ContextValue::String(written)) => written.clone(),
         _ => return error,
     };
-    // Nobody means to pass an option as a value, as clap advises; a negative number may be meant so.
-    if written
-        .trim_start_matches('-')
-        .starts_with(char::is_alphabetic)
-    {
-        error.remove(ContextKind::Suggested);
-    }
+    without_advice_of_a_value(&mut error, &written);
     let Some(name) = written.strip_prefix("--") else {
-        let tip = OPTIONS_ALONE.iter().find(|(command, _)| {
-            let mut words = arguments.iter().skip(1).zip(command.split(' '));
-            !written.starts_with('-') && words.all(|(word, part)| word == part)
-        });
+        let tip = OPTIONS_ALONE
+            .iter()
+            .find(|(command, _)| !written.starts_with('-') && begins_with(arguments, command));
         if let Some((_, tip)) = tip {
             suggest(&mut error, (*tip).to_owned());
         }
@@ -200,7 +205,7 @@ fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     let mut owners = Vec::new();
     add_owners(&Cli::command(), "blocklab", name, &mut owners);
     let [first, others @ ..] = owners.as_slice() else {
-        if arguments.iter().any(|word| word == "run") {
+        if begins_with(arguments, "run") && error.get(ContextKind::Suggested).is_none() {
             let tip = "`blocklab fio` takes the options of fio, and `blocklab run --help` lists those of run";
             suggest(&mut error, tip.to_owned());
         }
@@ -223,6 +228,22 @@ fn with_owners(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
         error.remove(ContextKind::Usage);
     }
     error
+}
+
+/// Drops clap's advice to pass an option as a value, which nobody means; a negative number may be meant so.
+fn without_advice_of_a_value(error: &mut clap::Error, written: &str) {
+    if !written
+        .trim_start_matches('-')
+        .starts_with(char::is_alphabetic)
+    {
+        return;
+    }
+    if let Some(ContextValue::StyledStrs(mut tips)) = error.remove(ContextKind::Suggested) {
+        tips.retain(|tip| !tip.to_string().contains(&format!("'-- {written}'")));
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
+    }
 }
 
 /// Adds the commands below this one that have the option, each with its whole name.
@@ -267,6 +288,8 @@ mod tests {
             "`blocklab run --trace FILE`",
             "similar",
         );
+        // It was to be `blocklab run`, which measures one host.
+        check(&["blocklab", "fleet", "start"], "'start'", "blocklab run`");
     }
 
     /// The story: `run --filename /data/x --direct=1`, as fio has it, was told to write `-- --direct`.
@@ -283,6 +306,30 @@ mod tests {
             "-- --pdf",
         );
         check(&["blocklab", "run", "-o", "x"], "'-o'", "-- -o");
+        check(
+            &["blocklab", "show", "run", "--direct"],
+            "--direct",
+            "blocklab fio",
+        );
+    }
+
+    /// The story: with the advice to pass an option as a value, all advice of clap was dropped, also that
+    /// the option stands behind a command.
+    #[test]
+    fn an_option_before_its_command_is_placed() {
+        for (words, expected) in [
+            (
+                &["blocklab", "--html", "x", "run"][..],
+                "'run --html' exists",
+            ),
+            (
+                &["blocklab", "fleet", "--hots", "a", "run"],
+                "'run --hosts' exists",
+            ),
+            (&["blocklab", "fleet", "--", "run"], "remove the '--'"),
+        ] {
+            check(words, expected, "blocklab fio");
+        }
     }
 
     /// The story: `catalog list m5` and `advise 1TiB,10000iops` had an "unexpected argument", and no word of

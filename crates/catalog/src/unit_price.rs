@@ -175,12 +175,11 @@ pub struct Priced {
 }
 
 impl Priced {
-    /// The day whose prices are wanted: the last that an address names (`as-of`), else today.
+    /// The day whose prices are wanted: the last that an address names (`as-of`), today where one names none.
     fn wanted_day(&self, today: Date) -> Date {
-        let addresses = self.addresses.iter().filter_map(|text| text.parse().ok());
-        let days = addresses.filter_map(|address| match address {
-            Address::Sold(offer) => offer.as_of,
-            Address::File(_) => None,
+        let days = self.addresses.iter().map(|text| match text.parse() {
+            Ok(Address::Sold(offer)) => offer.as_of.unwrap_or(today),
+            _ => today,
         });
         days.max().unwrap_or(today)
     }

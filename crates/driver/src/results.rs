@@ -11,7 +11,7 @@ use blocklab_worker::{
     DirectionCounters, JobLog, KeptMiscompare, LatencyHistogram, PriorityTable, Progress, Window,
     latency_sum,
 };
-use blocklab_workload::{Direction, Job, Rate};
+use blocklab_workload::{Direction, Job, Rate, Runs};
 
 use super::failures::{errors, miscompares};
 use super::fidelity::fidelity;
@@ -149,6 +149,23 @@ fn busiest_thread(workers: &Workers, elapsed: Nanos) -> u32 {
     (busiest.unwrap_or(0) * 100 / elapsed.0.max(1)) as u32
 }
 
+/// Several operations for each offset of the pattern. Of a skewed pattern that is random in part, the
+/// share that goes on in a row is recorded so, as it is one that follows a drawn offset.
+fn runs(job: &Job) -> Option<Runs> {
+    let percent = job.random_percent.filter(|_| job.pattern.is_skewed());
+    job.runs.or_else(|| {
+        let percent = percent?;
+        let shares = job.mix.shares();
+        let drawn = shares
+            .map(|(direction, share)| u32::from(share) * u32::from(percent[direction as usize]));
+        let drawn = (drawn.sum::<u32>() / 100).clamp(1, 100);
+        Some(Runs {
+            follow_percent: 100 - drawn as u8,
+            ..Runs::default()
+        })
+    })
+}
+
 /// The result of the job at `index`, added up over its workers.
 fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobResult {
     let members: Vec<&WorkerStatus> = members_of(&workers.members, index).collect();
@@ -159,7 +176,7 @@ fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobRes
         name: job.name.clone(),
         engine: Carrier::Engine(job.engine.kind()),
         pattern: Some(job.pattern.clone()),
-        runs: job.runs,
+        runs: runs(job),
         block_sizes: Some(job.sizes.clone()),
         mix: Some(job.mix),
         access: Some(job.access),
@@ -480,6 +497,7 @@ fn accounting(members: &[&WorkerStatus]) -> Accounting {
 #[cfg(test)]
 mod tests {
     use blocklab_stats::Histogram;
+    use blocklab_workload::{Mix, Pattern};
 
     use super::*;
 
@@ -496,6 +514,25 @@ mod tests {
             },
             ..JobResult::default()
         }
+    }
+
+    /// The story: a job with `random_distribution=zipf:2` and `percentage_random=20` was recorded as zipf
+    /// alone, so that it was compared with one that is, and expected to be as fast as random operations.
+    #[test]
+    fn a_skewed_pattern_that_is_random_in_part_is_recorded_as_such() {
+        let mut job = Job::new("a");
+        job.pattern = Pattern::Zipf { theta: 2.0 };
+        let recorded = |job: &Job| JobResult {
+            pattern: Some(job.pattern.clone()),
+            runs: runs(job),
+            ..JobResult::default()
+        };
+        assert_eq!(recorded(&job).plain_pattern(), Some(&job.pattern));
+        job.mix = Mix::reads(50);
+        job.random_percent = Some([40, 0, 100]);
+        let partly = recorded(&job);
+        assert_eq!(partly.plain_pattern(), None);
+        assert_eq!(partly.pattern_name(), format!("20 % {}", job.pattern));
     }
 
     /// The story: the set-up time of a run that was stopped before its first operation was 2^64 ns less its

@@ -284,6 +284,15 @@ mod tests {
             ..of("gp3", &["2021-07-01"])
         };
         assert!(found(past).is_empty());
+        // The day of one volume stood for the others, too, so that nothing was said of their old prices.
+        let both = Priced {
+            addresses: vec![
+                "gp3:1TiB,as-of=2021-08-01".to_owned(),
+                "gp3:1TiB".to_owned(),
+            ],
+            ..of("both", &["2021-07-01"])
+        };
+        assert!(found(both)[0].contains("5 years old (both)"));
         assert_eq!(
             found(of("gp3", &["2021-07-01", "2026-07-06"])),
             [

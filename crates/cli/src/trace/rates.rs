@@ -20,7 +20,8 @@ pub fn table(files: &[PathBuf], read: &TraceInput) -> Result<Option<RateTable>> 
     for file in files {
         // Looking at the first bytes of a pipe would take them from the reader of operations. What is not
         // there behind a table is told when it is read.
-        let is_plain = file.as_os_str() != "-" && (file.is_file() || !texts.is_empty());
+        let is_missing = !texts.is_empty() && !file.exists();
+        let is_plain = file.as_os_str() != "-" && (file.is_file() || is_missing);
         if !is_plain {
             return Ok(None);
         }
