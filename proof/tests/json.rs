@@ -1,6 +1,10 @@
 //! `docs/json.md` names every command with `--json` and the version key that its output has.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fmt::Debug;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
 
 use blocklab_proof::{Lab, good, json, root};
 use blocklab_workload::Direction;
@@ -8,7 +12,7 @@ use serde_json::Value;
 
 /// The rows of the table: commands, and the key with its number.
 fn table() -> Vec<(String, String, u64)> {
-    let page = std::fs::read_to_string(root().join("docs/json.md")).expect("the page");
+    let page = fs::read_to_string(root().join("docs/json.md")).expect("the page");
     let rows = page.lines().filter(|line| line.starts_with("| `"));
     let row = |line: &str| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -26,7 +30,7 @@ const STUDY: &str = "name = \"one\"\n[[case]]\nname = \"a\"\nengine = \"io_uring
                      runtime = \"1s\"\ndepth = 4\n";
 
 /// What a command prints, as JSON. What it keeps for the user it keeps in the lab.
-fn shown(lab: &Lab, words: &[&str]) -> Value {
+fn shown(lab: &Lab, words: &[impl AsRef<OsStr> + Debug]) -> Value {
     let mut command = lab.command();
     let output = command
         .args(words)
@@ -122,6 +126,33 @@ fn every_form_has_the_version_that_the_page_names() {
     }
 }
 
+/// The story: a path that is not UTF-8 ended these commands with an error, `calibrate` with a panic.
+#[test]
+fn a_path_that_is_no_text_is_in_json_as_people_see_it() {
+    let lab = Lab::new();
+    let name = OsStr::from_bytes(b"n\xffu");
+    let types = root().join("crates/catalog/tests/samples/describe-instance-types.json");
+    lab.write(name, fs::read(types).expect("a sample"));
+    let words = ["catalog", "import", "--json"].map(OsStr::new);
+    let imported = shown(&lab, &[&words[..], &[name]].concat());
+    assert_eq!(imported["files"][0]["path"], "n\u{fffd}u");
+
+    let run = "run calibrate -q --json -t sim:gp3:1TiB@r5d.xlarge --name sweep";
+    shown(&lab, &run.split(' ').collect::<Vec<_>>());
+    let words = ["calibrate", "sweep", "--allow-simulated", "--json", "-o"].map(OsStr::new);
+    let device = OsStr::from_bytes(b"\xff.toml");
+    let fitted = shown(&lab, &[&words[..], &[device]].concat());
+    assert_eq!(fitted["written"], "\u{fffd}.toml");
+
+    let store = OsStr::from_bytes(b"\xff");
+    let run = lab.path().join(store).join("20261129-000000-k3f");
+    fs::create_dir_all(&run).expect("a folder");
+    fs::write(run.join("record.json"), "{").expect("written");
+    let words = ["list", "--json", "--store"].map(OsStr::new);
+    let listed = shown(&lab, &[&words[..], &[store]].concat());
+    assert_eq!(listed["damaged"][0]["path"], "\u{fffd}/20261129-000000-k3f");
+}
+
 /// The help of every command says whether it has `--json`; the page names just these.
 #[test]
 fn the_page_names_every_command_with_json() {
@@ -199,8 +230,8 @@ fn directions_of(schema: &Value, found: &mut Vec<Vec<String>>) {
 #[test]
 fn the_schemas_permit_every_direction() {
     let mut found = Vec::new();
-    for file in std::fs::read_dir(root().join("docs/schema")).expect("the schemas") {
-        let text = std::fs::read_to_string(file.expect("a file").path()).expect("a schema");
+    for file in fs::read_dir(root().join("docs/schema")).expect("the schemas") {
+        let text = fs::read_to_string(file.expect("a file").path()).expect("a schema");
         directions_of(&json(&text), &mut found);
     }
     assert_eq!(found.len(), 4, "{found:?}");

@@ -95,11 +95,12 @@ fn address(path: &Path) -> String {
 }
 
 fn json(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> Result<String> {
+    let output = args.output.as_ref().map(|path| path.display().to_string());
     answer::json(&fields! {
         calibration_format: 1,
         #[serde(flatten)]
         whole: serde_json::json!({
-            "written": args.output,
+            "written": output,
             "calibration": fitted,
             "residuals": residuals,
         }),

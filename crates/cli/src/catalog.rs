@@ -188,12 +188,7 @@ fn summary(done: &Imported) -> String {
     } else {
         ""
     };
-    let mut text = format!(
-        "{}: {} of {}{assumed}\n",
-        done.path.display(),
-        done.kind,
-        done.date
-    );
+    let mut text = format!("{}: {} of {}{assumed}\n", done.path, done.kind, done.date);
     let changed = done.changed.iter().map(|change| ("~", change));
     let added = done.added.iter().map(|change| ("+", change));
     for (sign, change) in changed.chain(added).take(SHOWN) {

@@ -263,6 +263,10 @@ fn checked(bytes: Vec<u8>) -> Result<Vec<u8>, BadEncoding> {
         let field = bytes.get(at..at + 4)?.try_into().ok()?;
         Some(u32::from_be_bytes(field))
     };
+    // The decoder would inflate it once more, and the fields would be others.
+    if bytes.starts_with(&COMPRESSED) {
+        return Err(BadEncoding("it is compressed twice".to_owned()));
+    }
     let (counts, figures) = field(4).zip(field(12)).unwrap_or_default();
     if counts as usize > bytes.len() || figures > MOST_HDR_FIGURES {
         let why = format!("{counts} bytes of counts with {figures} significant figures");
@@ -278,6 +282,8 @@ fn empty_hdr() -> hdrhistogram::Histogram<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flate2::Compression;
+    use flate2::read::ZlibEncoder;
 
     #[test]
     fn buckets_follow_the_drawing() {
@@ -374,6 +380,23 @@ mod tests {
             let claim = format!("{counts} bytes of counts with {figures} significant figures");
             assert_eq!(read, is_read.then(Histogram::new).ok_or(BadEncoding(claim)));
         }
+    }
+
+    /// The story: the claims of a text that is compressed twice were read in its compressed bytes, which
+    /// can be made to hold small ones.
+    #[test]
+    fn a_text_that_is_compressed_twice_is_refused() {
+        let once = BASE64
+            .decode(Histogram::new().to_hdr_base64())
+            .expect("base64");
+        let mut stored = Vec::new();
+        ZlibEncoder::new(&once[..], Compression::default())
+            .read_to_end(&mut stored)
+            .expect("in memory");
+        let length = (stored.len() as u32).to_be_bytes();
+        let twice = [&COMPRESSED[..], &length, &stored].concat();
+        let read = Histogram::from_hdr_base64(&BASE64.encode(twice));
+        assert_eq!(read, Err(BadEncoding("it is compressed twice".to_owned())));
     }
 
     /// The story: counts of a damaged text are added up to more than the format can hold, and

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::each;
 use crate::folder::{PARTIAL, RECORD};
@@ -66,9 +66,15 @@ impl Listed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Damaged {
     /// The folder.
+    #[serde(serialize_with = "as_shown")]
     pub path: PathBuf,
     /// What is wrong with it.
     pub why: String,
+}
+
+/// A path as people see it. JSON has no other way to write one that is not UTF-8.
+fn as_shown<S: Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&path.display())
 }
 
 impl Damaged {

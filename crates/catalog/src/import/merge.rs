@@ -28,7 +28,7 @@ pub(super) fn merge(
     };
     let key = format!("{word}-{date}");
     let mut report = Imported {
-        path: file.path.clone(),
+        path: file.path.display().to_string(),
         kind: found.kind,
         date,
         date_assumed: found.date.is_none(),

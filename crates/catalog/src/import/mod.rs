@@ -85,8 +85,8 @@ pub struct Change {
 /// What an import did.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Imported {
-    /// The file.
-    pub path: PathBuf,
+    /// The file, as people see its path.
+    pub path: String,
     /// What it is.
     pub kind: &'static str,
     /// The day of its figures.

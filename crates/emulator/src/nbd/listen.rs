@@ -332,7 +332,6 @@ mod tests {
         assert!(!path.exists());
     }
 
-    /// The URI of `unix:/tmp/my volume` was one that no client could parse.
     /// The story: a server removed at its end whatever was at the path of its socket by then, such as
     /// a file of the user's.
     #[test]
@@ -347,6 +346,7 @@ mod tests {
         assert_eq!(fs::read(&path).expect("there"), b"a file");
     }
 
+    /// The URI of `unix:/tmp/my volume` was one that no client could parse.
     #[test]
     fn a_uri_names_any_path() {
         let folder = tempfile::tempdir().expect("a folder");
