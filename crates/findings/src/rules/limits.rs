@@ -40,10 +40,10 @@ const STEADY: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}";
 const FOR_A_WHILE: &str =
     "{} is the limit for a part of the time{}, {} for {}; the rate is {} of it{}";
 const SERVED: &str = "{} in service at a time is the limit{}, {} for {}";
-const BURST: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}, which from a full bucket \
-                     lasts {} and leaves {}";
+const BURST: &str = "{} is the limit{}, {} for {}; the rate is {} of it{}; a full bucket lasts {} at this \
+                     limit and leaves {}";
 const BURST_FOR_A_WHILE: &str = "{} is the limit for a part of the time{}, {} for {}; the rate is {} of \
-                                 it{}, which from a full bucket lasts {} and leaves {}";
+                                 it{}; a full bucket lasts {} at this limit and leaves {}";
 
 /// The limits for which the operations of a case waited.
 pub(super) fn at_limit(cases: &Cases<'_>) -> Vec<Finding> {

@@ -463,7 +463,7 @@ fn a_burst_tells_what_it_leaves_and_when() {
     assert_eq!(
         finding.statement,
         "rand128k: 593.75 MB/s is the limit, documented for r5d.xlarge: credits (burst); the \
-         rate is 100 % of it, which from a full bucket lasts 30 min and leaves 143.75 MB/s."
+         rate is 100 % of it; a full bucket lasts 30 min at this limit and leaves 143.75 MB/s."
     );
     let lasts = finding.evidence.iter().find(|e| e.unit == "s").unwrap();
     assert_eq!(lasts.value, 1800.0);
