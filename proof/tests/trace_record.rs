@@ -122,7 +122,7 @@ fn what_came_before_a_recording_broke_off_is_kept() {
         println!("skipped: {}", ran.err);
         return;
     }
-    let words = "the recording broke off, and own.trace has what came before";
+    let words = "the recording broke off, and own.trace has what was written until then";
     assert!(ran.err.contains(words), "{}", ran.err);
     let shown = json(&good(
         lab.blocklab("trace show own.trace --json".split(' ')),

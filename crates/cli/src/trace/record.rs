@@ -70,8 +70,9 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     // A load does not come a second time, and a trace without its end can be read.
     draft.keep();
     let output = args.output.display();
-    let (operations, bytes, remarks) = written
-        .with_context(|| format!("the recording broke off, and {output} has what came before"))?;
+    let (operations, bytes, remarks) = written.with_context(|| {
+        format!("the recording broke off, and {output} has what was written until then")
+    })?;
     // The source holds the pipe, and the kernel removes no instance with an open one.
     drop(source);
     drop(instance);
