@@ -285,9 +285,9 @@ impl IssueRules {
     }
 
     /// The operations that were due and never issued, by direction.
-    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
+    pub(crate) fn overdue(&mut self, end: Nanos) -> [Missed; 3] {
         let pacers = self.pacers.as_mut();
-        pacers.map_or_else(Default::default, |pacers| pacers.overdue(end, len))
+        pacers.map_or_else(Default::default, |pacers| pacers.overdue(end))
     }
 }
 
