@@ -91,7 +91,6 @@ impl ThreadGroup {
             write: both.clone(),
             trim: both,
         };
-        mine.flush.at_end |= job.flush.at_end;
     }
 }
 
