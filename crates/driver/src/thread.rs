@@ -370,7 +370,8 @@ fn engine_error(job: &Job, cause: io::Error, hint: &str) -> Error {
     }
 }
 
-const LIFETIME: &str = "the kernel takes no lifetime of written data here; leave out `lifetime` \
+/// What would work where the kernel refuses a hint: the end of an error's sentence.
+const LIFETIME: &str = "; the kernel takes no lifetime of written data here: leave out `lifetime` \
                         (fio: `write_hint`)";
 
 /// Puts the calling thread on its processor; a number that the machine lacks leaves it anywhere.
@@ -411,4 +412,17 @@ fn set_priorities(job: &Job) -> Option<Note> {
             text,
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: the remedy was joined to the kernel's words, `Invalid argument (os error 22)the kernel`.
+    #[test]
+    fn a_refused_lifetime_has_its_remedy_behind_the_cause() {
+        let cause = io::Error::from_raw_os_error(libc::EINVAL);
+        let error = engine_error(&Job::new("hinted"), cause, LIFETIME).to_string();
+        assert!(error.contains("(os error 22); the kernel"), "{error}");
+    }
 }
