@@ -316,21 +316,21 @@ impl ThreadSpec {
 
     /// Opens as many of the files as may be open at a time.
     fn open_files(&self) -> Result<Vec<OpenFile>, Error> {
-        let most = self.limit().unwrap_or(self.files.len());
+        let most = self.most_open().unwrap_or(self.files.len());
         let files = self.files.iter().take(most);
         let opened = files.map(|file| open_file(&self.job, self.entry, file));
         opened.collect()
     }
 
     /// How many files may be open at a time; `None`: all.
-    fn limit(&self) -> Option<usize> {
+    fn most_open(&self) -> Option<usize> {
         let most = self.job.open_targets? as usize;
         (self.job.engine.opens_files() && most < self.files.len()).then_some(most)
     }
 
     /// Wraps a target to open and close files while it works, if not all may be open.
     fn within_limit(&self, target: Box<dyn DrivenTarget>) -> Result<Box<dyn DrivenTarget>, Error> {
-        let Some(most) = self.limit() else {
+        let Some(most) = self.most_open() else {
             return Ok(target);
         };
         let (job, entry, files) = (self.job.clone(), self.entry, self.files.clone());
