@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use blocklab_driver::{Control, Event, Observer, Outcome, Run, measure_overhead, simulate};
 use blocklab_host::guard::Guard;
-use blocklab_host::{disk_stats, environment, since, throttled_ns};
+use blocklab_host::{disk_stats, disk_use_between, environment, throttled_ns};
 use blocklab_native as native;
 use blocklab_record::{
     DiskUse, JobResult, Measurement, Note, NoteLevel, Origin, Record, Requested, Status, Stopped,
@@ -630,7 +630,7 @@ impl Counters {
     fn since(&self) -> Vec<DiskUse> {
         self.0
             .iter()
-            .filter_map(|earlier| Some(since(&disk_stats(&earlier.name)?, earlier)))
+            .filter_map(|earlier| Some(disk_use_between(&disk_stats(&earlier.name)?, earlier)))
             .collect()
     }
 }

@@ -238,7 +238,7 @@ impl BlockHeaders {
                 pieces.try_for_each(|(data, from)| self.check_pattern(data, from, offset))
             }
             checksum => {
-                let len = checksum.len();
+                let len = checksum.digest_len();
                 if self.digest(piece)[..len] == digest_place[..len] {
                     Ok(())
                 } else {

@@ -165,7 +165,7 @@ impl Checksum {
     }
 
     /// Bytes of its digest.
-    pub const fn len(self) -> usize {
+    pub const fn digest_len(self) -> usize {
         match self {
             Self::Header | Self::Pattern | Self::PatternHeader | Self::Null => 0,
             Self::Crc7 => 1,
@@ -186,13 +186,8 @@ impl Checksum {
         match self {
             Self::Sha256 => 64,
             Self::Sha512 => 128,
-            other => other.len(),
+            other => other.digest_len(),
         }
-    }
-
-    /// Whether it has no digest.
-    pub const fn is_empty(self) -> bool {
-        self.len() == 0
     }
 
     /// Whether only our own headers hold a usable digest: fio 3.33 writes bytes of its internal state
