@@ -222,10 +222,7 @@ impl Gates {
                 let units = match group.work {
                     Work::Operations => ops,
                     Work::Charged => charged,
-                    Work::Moved if matches!(io.direction, Direction::Read | Direction::Write) => {
-                        u64::from(io.len)
-                    }
-                    Work::Moved => 0,
+                    Work::Moved => io.moved(),
                 };
                 if group.charges != index || units == 0 || !group.covers.counts(io.direction) {
                     continue;
