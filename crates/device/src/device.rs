@@ -410,10 +410,10 @@ impl Device {
             let kinds = limiter_kinds(&spec.caps, &spec.credits);
             add_chain(&mut found, *owner, kinds, &volume.chain);
             for (kind, counted) in MEDIUM.into_iter().zip(volume.media.use_so_far()) {
-                found.add(owner.has(kind), counted, &[]);
+                found.add(owner.name_of(kind), counted, &[]);
             }
             if let Some(tags) = &volume.tags {
-                found.add(owner.has(LimitKind::QueueDepth), tags.use_so_far(), &[]);
+                found.add(owner.name_of(LimitKind::QueueDepth), tags.use_so_far(), &[]);
             }
         }
         found
@@ -437,7 +437,7 @@ impl Device {
                     .zip(kinds)
                 {
                     let wait = Wait::new(place, link, meter, Nanos::ZERO, Nanos::ZERO);
-                    found.push((wait.limit, owner.has(kind)));
+                    found.push((wait.limit, owner.name_of(kind)));
                 }
             }
         };
@@ -650,7 +650,7 @@ fn add_chain(found: &mut DeviceUse, owner: Owner<'_>, kinds: Vec<[LimitKind; 2]>
             // The baseline is what an empty bucket leaves, so its entry names these moments.
             let is_baseline = matches!(kind, LimitKind::Baseline { .. });
             let emptied = if is_baseline { emptied } else { &[] };
-            found.add(owner.has(kind), counted, emptied);
+            found.add(owner.name_of(kind), counted, emptied);
         }
     }
 }

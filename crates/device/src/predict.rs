@@ -492,11 +492,11 @@ fn limiters(
         let ceiling = cap.peak.map_or_else(|| cap.steady(), |_| cap.at_peak());
         Metered {
             rate: cap.rate.per_second() / units,
-            rate_name: owner.has(cap.steady()),
+            rate_name: owner.name_of(cap.steady()),
             saved: cap.rate.per_second() * cap.bucket.as_secs_f64() / units,
             refill: None,
             ceiling: peak / units,
-            ceiling_name: owner.has(ceiling),
+            ceiling_name: owner.name_of(ceiling),
             is_of_cache: false,
         }
     });
@@ -505,13 +505,13 @@ fn limiters(
         let units = each(credit.baseline) * all;
         Metered {
             rate: credit.baseline.per_second() / units,
-            rate_name: owner.has(credit.at_baseline()),
+            rate_name: owner.name_of(credit.at_baseline()),
             saved: credit.capacity * credit.initial_share / units,
             refill: credit
                 .full_again
                 .map(|every| (credit.capacity / units, every.as_secs_f64())),
             ceiling: credit.burst.per_second() / units,
-            ceiling_name: owner.has(credit.in_burst()),
+            ceiling_name: owner.name_of(credit.in_burst()),
             is_of_cache: false,
         }
     });

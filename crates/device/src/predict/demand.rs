@@ -41,7 +41,7 @@ impl Demand {
         let binding = match media.busiest(low * parts / volumes) {
             Some((used, covers)) if used > 0.75 => {
                 let (_, owner) = spec.distinct_volumes()[0];
-                Binding::Limit(owner.has(LimitKind::PhysicalMaximum { covers }))
+                Binding::Limit(owner.name_of(LimitKind::PhysicalMaximum { covers }))
             }
             _ => Binding::Latency,
         };

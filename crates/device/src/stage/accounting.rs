@@ -57,12 +57,12 @@ pub(crate) struct ChargeCounter {
 impl ChargeCounter {
     /// Units must be powers of two.
     pub(crate) fn new(accounting: Accounting, service: &Service) -> Self {
-        Self::with_order(accounting, service.minds_order())
+        Self::with_order(accounting, service.depends_on_order())
     }
 
-    /// `minds_order`: the time of an operation depends on which operations came before it.
-    fn with_order(accounting: Accounting, minds_order: bool) -> Self {
-        let streams = accounting.merges() || minds_order;
+    /// `depends_on_order`: the time of an operation depends on which operations came before it.
+    fn with_order(accounting: Accounting, depends_on_order: bool) -> Self {
+        let streams = accounting.merges() || depends_on_order;
         Self {
             accounting,
             shift: accounting.unit().map_or(31, |unit| unit.0.ilog2()),
