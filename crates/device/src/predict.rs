@@ -250,7 +250,7 @@ pub fn service_quantile(spec: &DeviceSpec, load: Load, share: f64) -> Result<Nan
     let mut slowest = 0.0_f64;
     for (volume, _) in spec.distinct_volumes() {
         let service = volume.promised()?;
-        let part = part_of(spec, load);
+        let part = spec.part(load.block);
         let network = volume.network.as_ref();
         let round_trip = network.map_or(0.0, |network| network.round_trip.as_secs_f64());
         let sides = [
@@ -396,7 +396,7 @@ struct Counted {
 /// What one operation of a load is charged: of each part that the layout makes of it, times their
 /// number.
 fn counted(spec: &DeviceSpec, accounting: Accounting, load: Load) -> Counted {
-    let part = part_of(spec, load).as_f64();
+    let part = spec.part(load.block).as_f64();
     let parts = load.block.as_f64() / part;
     // Only operations that continue one another in one direction are merged.
     let merged = load.streams > 0 && load.read_percent.is_multiple_of(100);
@@ -405,14 +405,6 @@ fn counted(spec: &DeviceSpec, accounting: Accounting, load: Load) -> Counted {
         ops: charge.ops * parts,
         charged: charge.bytes * parts,
         moved: load.block.as_f64(),
-    }
-}
-
-/// The piece of an operation that falls on one volume.
-fn part_of(spec: &DeviceSpec, load: Load) -> Bytes {
-    match spec.volumes.len() {
-        0 | 1 => load.block,
-        _ => spec.layout.part(load.block),
     }
 }
 
