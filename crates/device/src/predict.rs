@@ -73,9 +73,9 @@ pub struct Prediction {
     pub later: Vec<Phase>,
 }
 
-/// Seconds up to which refills are foretold: 30 days.
+/// Seconds up to which refills are predicted: 30 days.
 const HORIZON: f64 = 30.0 * 86_400.0;
-/// Most refills that are foretold: as many as a daily one has up to [`HORIZON`].
+/// Most refills that are predicted: as many as a daily one has up to [`HORIZON`].
 const MOST_REFILLS: usize = 29;
 
 impl Prediction {

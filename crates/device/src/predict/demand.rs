@@ -156,7 +156,7 @@ impl DirectionQueue {
             let ends = 1.0 - programming * remaining(at as f64) / self.program;
             Some(distribution[at] * ends)
         };
-        // The trapezoidal rule, solved for the next value, which stands on both sides.
+        // The trapezoidal rule, solved for the next value, which is on both sides.
         let half = arrivals * step / 2.0;
         for at in 0..steps {
             let ends = [at, at + 1].map(|at| below(&distribution, at).unwrap_or(0.0));
