@@ -18,7 +18,7 @@ const SILENCE_NS: i64 = 5_000_000_000;
 const FIRST_MESSAGE_NS: i64 = 10_000_000_000;
 /// Time in ns that hosts get to end after a stop. The driver gives up operations sooner than that.
 const ENDING_NS: i64 = 6_000_000_000;
-/// If a host's preparation makes no progress for this long, in ns, the user is told, again and again.
+/// A preparation without progress for this long, in ns, is reported to the user, again and again.
 const STILL_NS: i64 = 8_000_000_000;
 /// Time in ns from the message that sets the start until the start; longer than any message takes.
 const AHEAD_NS: i64 = 250_000_000;

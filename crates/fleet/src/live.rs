@@ -26,7 +26,7 @@ pub(crate) struct Live {
     hosts: Vec<String>,
     /// Number of hosts that are ready.
     ready: usize,
-    /// The current measurement of the first host, which stands for all.
+    /// The current measurement of the first host, which is shown for all of them.
     step: Option<String>,
     /// The last interval of each host.
     latest: BTreeMap<String, Interval>,
