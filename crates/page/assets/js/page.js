@@ -191,7 +191,7 @@ function suite(card) {
       name: "suite", view: `suite-${place + 1}`, kind: "Bars", title: "suite", about: () => title.textContent, how: "Up and down choose a case.",
       hint: BAR_HINT,
       x: { axis: linearAxis(shortText), get title() { return state.kind.unit; }, full: () => [0, Math.max(most(), ...limits().map(({ value }) => value)) * 1.02] },
-      limits, allLimits, caps: state.kind.quantity === "iops",
+      limits, allLimits, caps: () => state.kind.quantity === "iops",
       rows: () => {
         const bars = visible();
         // A choice of cases, or of directions, may leave nothing of this size.

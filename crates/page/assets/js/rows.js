@@ -91,7 +91,7 @@ function paintBars(chart, content) {
     items.forEach((item, k) => {
       const box = { top: barTop(place, k, items.length), height: items.length === 1 ? barHeight() : THIN_BAR };
       paintBar(chart, item, content.figure(item.row), box, content.besideBars(chart.width));
-      if (content.caps) paintBarCaps(chart, item, box, content.ways);
+      if (content.caps()) paintBarCaps(chart, item, box, content.ways);
     });
   });
 }

@@ -199,7 +199,7 @@ function studyBars(host, { unit, quantity, ways = WAYS, rows: given }) {
   const chart = barChart(host, {
     name: "study", kind: "Bars", title: host.dataset.label, how: "Up and down choose a row.", hint: BAR_HINT,
     x: { axis: linearAxis(shortText), title: unit, full: () => [0, Math.max(most(), ...limits().map(({ value }) => value)) * 1.02] },
-    limits, allLimits, ways, caps: quantity === "iops",
+    limits, allLimits, ways, caps: () => quantity === "iops",
     rows: visible, figure: (bar) => bar, unit: () => unit,
   });
 }
