@@ -399,8 +399,8 @@ function wholeRun(card) {
   const hidden = new Set();
   const lines = ({ of }) => rows.filter((item) => isPickedCase(item) && !hidden.has(item.row.label))
     .map((item) => lineOfRun(item, passes, of)).filter(({ x }) => x.length);
-  const drawn = lines(kinds[0]);
-  if (!drawn.length || !kinds.length) return;
+  const drawn = kinds.slice(0, 1).flatMap(lines);
+  if (!drawn.length) return;
   const full = [0, Math.max(...passes.map(({ started, end }) => started + (end[end.length - 1] || 0)))];
   const redraw = () => charts.forEach((chart) => chart.render());
   head(host, "The whole run", el("span", { class: "key" }, "every pass where it lay in the run"));
