@@ -127,7 +127,7 @@ function head(card, title, ...controls) {
 /** Those of many are picked for all charts together. */
 const runEntries = () => (systems ? [] : data.records.map(({ label }, record) => ({ key: record, name: label, color: recordColor(record) })));
 
-/** Rows of one case and direction from all records stand together. */
+/** The rows of all records by case and direction. */
 function grouped(visible) {
   const groups = new Map();
   for (const item of visible) {

@@ -67,7 +67,7 @@ function lineKeys(lines, { y, ways = WAYS }) {
 }
 
 const WAYS = ["read", "write", "trim"];
-/** Longer names stand in the legend alone: at the ends of lines they would be cut, or take their room. */
+/** Longer names are only in the legend: at the ends of lines they would be cut, or take their room. */
 const LONGEST_END = 14;
 
 function lineFrame(host, { x, y, ways = WAYS }, options) {

@@ -21,7 +21,7 @@ function titleOf({ content: { title, about } }) {
   return about ? `${title}: ${about()}` : title;
 }
 
-/** What distinguishes the marks of a chart: the legend of the page. Names of rows stand next to them. */
+/** What distinguishes the marks of a chart: the legend of the page. Names of rows are next to them. */
 function keysOf({ content }) {
   const items = content.lines ? content.lines() : content.rows().flatMap((row) => row.items || []);
   const keys = items.flatMap((item) => {
