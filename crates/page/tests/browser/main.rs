@@ -490,6 +490,8 @@ fn what_is_looked_at_stands_in_the_link(browser: &Browser) {
     assert_eq!(chosen, "seq128k-q32-write");
 }
 
+/// The story: a case in somebody's record was called `=cmd|…`, and the spreadsheet that opened the table
+/// of its page ran it.
 fn a_chart_and_a_table_can_be_taken_away(browser: &Browser, assessment: &Assessment) {
     let taken = "document.querySelector('#numbers tbody tr:last-child th').textContent = '=1+1';
                  const kept = []; const make = URL.createObjectURL;
@@ -513,10 +515,10 @@ fn a_chart_and_a_table_can_be_taken_away(browser: &Browser, assessment: &Assessm
     };
     let first = table.lines().nth(1).expect("a row");
     assert!(first.contains(&cell), "{cell} in {first}");
-}
-
     let last = table.lines().last().expect("a row");
     assert!(last.starts_with("'=1+1,"), "{last}");
+}
+
 /// Where the browser does not let a page write the clipboard, Markdown is saved.
 fn a_picture_and_markdown_can_be_taken_away(browser: &Browser) {
     let taken = "const make = URL.createObjectURL;
