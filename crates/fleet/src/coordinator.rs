@@ -251,8 +251,13 @@ impl Coordinator {
                 let of_host = Box::new(self.plan.of_host(task));
                 self.orders.push(Order::Send(rank, ToHost::Task(of_host)));
             }
-            // Without a task it checks nothing, so this verdict stays.
-            Err(why) => self.hosts[rank].verdict = Some(Err(why)),
+            // Without a task it checks nothing, so this verdict stays; and it never reports an end.
+            Err(why) => {
+                self.hosts[rank].verdict = Some(Err(why.clone()));
+                let host = self.name(rank);
+                self.report(Line::NoRun { host, why });
+                self.ended(rank, false, now);
+            }
         }
         if self.phase == Phase::Meeting && self.hosts.iter().all(|host| host.name.is_some()) {
             self.report(Line::Connected);
