@@ -102,7 +102,11 @@ impl<R: BufRead> Csv<R> {
         split(self.lines.line(), columns.separator, &mut self.fields);
         let line = self.lines.line();
         let field = |(from, to): &(u32, u32)| &line[*from as usize..*to as usize];
-        let titles: Vec<String> = self.fields.iter().map(|at| shown(field(at))).collect();
+        let titles = self
+            .fields
+            .iter()
+            .map(|at| String::from_utf8_lossy(field(at)).into_owned());
+        let titles: Vec<String> = titles.collect();
         let places = places(columns, &titles).map_err(|why| self.lines.wrong(why))?;
         let is_number = self
             .fields
@@ -279,10 +283,7 @@ fn join_names<'a>(device: &mut String, parts: impl Iterator<Item = &'a [u8]>) {
         if index > 0 {
             device.push('_');
         }
-        match std::str::from_utf8(part) {
-            Ok(part) => device.push_str(part),
-            Err(_) => device.push_str(&shown(part)),
-        }
+        device.push_str(&String::from_utf8_lossy(part));
     }
 }
 
@@ -586,6 +587,17 @@ mod tests {
         check(got[0], 12_500_000, Some(1000), Sync, (0, 0));
         check(got[1], 13_000_000, Some(2000), Trim, (4096, 512));
         assert_eq!(csv.targets(), ["a", "b"]);
+    }
+
+    /// The story: titles were cut after 60 bytes, so a longer one was in the header and could not be named.
+    #[test]
+    fn a_long_title_names_its_column() {
+        let title = "offset ".repeat(10);
+        let columns = format!("time=1:s,op=2,offset={title},length=4");
+        let columns = Columns::parse(&columns).expect("a sound description");
+        let text = format!("Time,Op,{title},Size\n1,R,512,4096\n");
+        let got = all(&mut Csv::new(text.as_bytes(), columns));
+        check(got[0], SECOND, None, Read, (512, 4096));
     }
 
     /// The story: `completed` and then `time` took the times of `time` for completions.
