@@ -54,6 +54,8 @@ pub struct Csv<R> {
     spread: Spread,
     /// Number of lines whose kind of operation is empty.
     without_response: u64,
+    /// Number of completions without a latency.
+    without_issue: u64,
 }
 
 /// The operations of one second, which get evenly spread times.
@@ -84,6 +86,7 @@ impl<R: BufRead> Csv<R> {
             device: String::new(),
             spread: Spread::default(),
             without_response: 0,
+            without_issue: 0,
         })
     }
 
@@ -218,10 +221,11 @@ impl<R: BufRead> Csv<R> {
             places.device.iter().map(|place| field(*place)),
         );
         let target = self.names.number(&self.device)?;
-        let issued = match (columns.is_completion, took) {
-            (true, Some(took)) => at.saturating_sub(took.0),
-            _ => at,
-        };
+        let mut issued = at;
+        if columns.is_completion {
+            issued = at.saturating_sub(took.map_or(0, |took| took.0));
+            self.without_issue += u64::from(took.is_none());
+        }
         let raw = Raw {
             at: Nanos(issued),
             took,
@@ -474,6 +478,13 @@ impl<R: BufRead> RawSource for Csv<R> {
                 agreeing(self.without_response as usize, "is", "are")
             ));
         }
+        if self.without_issue > 0 {
+            remarks.push(format!(
+                "{} without a latency {verb} taken as issued at the time of completion",
+                plural(self.without_issue as usize, "completion"),
+                verb = agreeing(self.without_issue as usize, "is", "are")
+            ));
+        }
         if self.columns.spreads {
             remarks.push(
                 "times are whole seconds: the operations of a second are spread evenly over it, so \
@@ -612,6 +623,18 @@ mod tests {
             let got = all(&mut Csv::new("100,150,R,0,512,10\n".as_bytes(), columns));
             check(got[0], issued, Some(10_000), Read, (0, 512));
         }
+    }
+
+    /// The story: the times of completions without latencies were taken as those of the issue, without a word.
+    #[test]
+    fn completions_without_latencies_are_remarked() {
+        let columns = Columns::parse("completed=1:us,op=2,offset=3,length=4,latency=5:us");
+        let text = "100,R,0,512,10\n150,R,0,512,\n";
+        let mut csv = Csv::new(text.as_bytes(), columns.expect("a sound description"));
+        let got = all(&mut csv);
+        assert_eq!((got[0].at.0, got[1].at.0), (90_000, 150_000));
+        let remark = "1 completion without a latency is taken as issued at the time of completion";
+        assert_eq!(csv.remarks(), [remark]);
     }
 
     /// The story: all operations of a second are read before the first is given, and an error had the line
