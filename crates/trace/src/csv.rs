@@ -16,15 +16,13 @@ use blocklab_workload::Direction;
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
 use crate::operation::{Names, Raw, RawSource, Split};
-use crate::{Clock, TraceError};
+use crate::{Clock, SECOND, TraceError};
 
 mod columns;
 mod presets;
 
 pub use columns::{Column, Columns, Separator, Words};
 pub use presets::{PRESETS, Preset};
-
-const SECOND: u64 = 1_000_000_000;
 
 /// The indices of the columns, from 0.
 #[derive(Debug, Clone)]

@@ -13,9 +13,10 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
+use crate::SECOND;
 use crate::csv::{Separator, split};
 
-use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, interval_length};
+use super::{Metric, Sample, Samples, WantedRates, figure, interval_length};
 
 /// A metric that CloudWatch has.
 #[derive(Clone, Copy)]
