@@ -579,14 +579,13 @@ fn a_reader_that_leaves_is_no_error() {
 fn help_tells_examples_for_every_verb() {
     let lab = Lab::new();
     let top = good(lab.blocklab(["--help"]));
-    let verbs = [
-        "run", "list", "show", "report", "export", "rm", "devices", "man",
-    ];
+    let (_, commands) = top.split_once("\nCommands:\n").expect("commands");
+    let lines = commands.lines().take_while(|line| line.starts_with("  "));
+    // Deeper lines go on with a description.
+    let verbs = lines.filter_map(|line| line[2..].split(' ').next());
+    let verbs: Vec<&str> = verbs.filter(|verb| !["", "help"].contains(verb)).collect();
+    assert!(verbs.len() > 25, "{verbs:?}");
     for verb in verbs {
-        assert!(
-            top.contains(&format!("\n  {verb} ")),
-            "{verb} is not in {top}"
-        );
         let help = good(lab.blocklab([verb, "--help"]));
         assert!(
             help.contains(&format!("  blocklab {verb}")),
