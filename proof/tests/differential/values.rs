@@ -149,9 +149,7 @@ impl Case {
         }
         arguments
     }
-}
 
-impl Case {
     /// Whether two outcomes are the same: numbers of what is drawn or what the clock decides within
     /// a fifth, with room for 2 of a count and 100 of milliseconds.
     fn agree(&self, theirs: &[String], ours: &[String]) -> bool {
