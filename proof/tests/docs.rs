@@ -118,7 +118,7 @@ fn every_page_is_in_the_table_of_contents() {
     }
 }
 
-/// The story: packages called themselves 0.1.0, and all that they contain stood under "Unreleased".
+/// The story: packages called themselves 0.1.0, and all that they contain was under "Unreleased".
 #[test]
 fn the_version_of_the_crates_has_its_changes() {
     let text = fs::read_to_string(root().join("CHANGELOG.md")).expect("the changes");
