@@ -238,11 +238,8 @@ impl Coordinator {
                 hello.version, hello.plan_format
             ))
         } else {
-            let task = self
-                .plan
-                .hosts
-                .iter()
-                .position(|task| task.name == hello.name);
+            let mut tasks = self.plan.hosts.iter();
+            let task = tasks.position(|task| task.name == hello.name);
             task.ok_or_else(|| "the plan has no task for a host of this name".to_owned())
         };
         self.hosts[rank].name = Some(hello.name);
