@@ -97,10 +97,8 @@ impl Lines {
     pub(super) fn read(&mut self, folders: &[Folder]) -> Vec<Option<Known>> {
         let mut known: Vec<Option<Known>> = folders.iter().map(|_| None).collect();
         let Some(file) = &self.file else { return known };
-        let finished = folders
-            .iter()
-            .enumerate()
-            .filter(|(_, folder)| !folder.partial);
+        let numbered = folders.iter().enumerate();
+        let finished = numbered.filter(|(_, folder)| !folder.partial);
         let places: HashMap<&str, usize> = finished
             .map(|(place, folder)| (&*folder.id, place))
             .collect();
