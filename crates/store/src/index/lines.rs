@@ -106,8 +106,8 @@ impl Lines {
         let (mut copied, mut at, mut lines) = (Vec::new(), 0, 0);
         loop {
             copied.clear();
-            // A line lies in the buffer as a whole, or is copied where it goes beyond it or is not
-            // as long as it says.
+            // A line is in the buffer as a whole, or is copied if it goes beyond the buffer or has not the
+            // length that it names.
             let bytes = match line::first(reader.buffer()) {
                 Some(line) => line,
                 None => match copy_line(&mut reader, &mut copied) {
