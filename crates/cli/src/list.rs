@@ -343,7 +343,7 @@ RUN                  STARTED (UTC)     STATUS      MOST IOPS  NAME              
     }
 
     /// The story: lines of 130 to 190 columns wrapped into three on a terminal of 80, and no
-    /// column stood below its title.
+    /// column was below its title.
     #[test]
     fn lines_fit_the_terminal() {
         for width in 30..250 {

@@ -79,7 +79,7 @@ fn study_pages(id: &str, store: &Store) -> Vec<String> {
     pages.collect()
 }
 
-/// Writes the page that lies beside the record again, now with the note. A page that somebody changed
+/// Writes the page beside the record again, now with the note. A page that somebody changed
 /// is not blocklab's any more, so it cannot be replaced and stays as it is; a deleted one stays deleted.
 fn rewrite_page(stored: &Stored) -> Result<()> {
     let Some(folder) = stored.file.parent() else {

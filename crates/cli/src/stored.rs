@@ -129,7 +129,7 @@ pub fn export(args: &ExportArgs, store: &Store) -> Result<()> {
     if args.anonymous {
         let is_builtin = studies::builtin(record.requested.study()).is_some();
         let mut public = public_cases();
-        // `run --rw` makes a name of the load's own settings, which tells nothing about the user.
+        // `run --rw` makes a name of the load's own settings, which reveals nothing about the user.
         let plan = record.requested.plan.iter();
         let cases = plan.flat_map(|plan| &plan.cases);
         let jobs = cases.flat_map(|case| &case.workload.jobs);

@@ -25,7 +25,7 @@ use crate::plan::HostTask;
 /// When nothing of it is stored.
 pub fn collect(run: &str, store: Option<PathBuf>) -> Result<()> {
     let store = place::store(store)?;
-    let is_running = has_not_ended(&store, run);
+    let is_running = is_still_running(&store, run);
     let stored = store
         .load_unchanged(run)
         .map_err(|_| anyhow!("it kept nothing of its run"))?;
@@ -45,9 +45,9 @@ const WAIT: Duration = Duration::from_secs(5);
 /// Pause between two looks.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 
-/// Gives a run that was told to end the time to do so, and says whether it still goes on: the launch may
-/// be over before all of its ranks have stored their runs.
-fn has_not_ended(store: &Store, run: &str) -> bool {
+/// Waits for the end of a run that was stopped, and returns whether it is still running: the launch may be
+/// over before all of its ranks have stored their runs.
+fn is_still_running(store: &Store, run: &str) -> bool {
     let began = Instant::now();
     while began.elapsed() < WAIT {
         let stored = store.load(run);

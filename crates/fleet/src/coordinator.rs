@@ -4,6 +4,7 @@
 //! It is a state machine without a clock or a network. A host that is silent for too long is lost. The
 //! load makes no sense without it, so the other hosts are stopped and send what they have measured.
 
+use Comparison::{AfterRun, BeforeRun};
 use blocklab_record::HostClock;
 use blocklab_workload::PLAN_FORMAT;
 
@@ -43,14 +44,21 @@ enum Phase {
     Checking,
     /// That every host is ready to begin.
     Preparing,
-    /// Answers to pings from the host of this rank; `true`: after the run.
-    Comparing(usize, bool),
+    /// Answers to pings from the host of this rank.
+    Comparing(usize, Comparison),
     /// That every run is over.
     Running,
     /// That every host has ended after a stop.
     Stopping,
     /// Nothing more.
     Over,
+}
+
+/// Which of the two comparisons of clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    BeforeRun,
+    AfterRun,
 }
 
 /// What is known of a host.
@@ -169,7 +177,7 @@ impl Coordinator {
         for rank in 1..self.hosts.len() {
             let host = &self.hosts[rank];
             let silent = now.monotonic_ns - host.last_message_ns;
-            if !host.is_lost && !self.is_over() && silent > limit {
+            if !host.is_lost && self.phase != Phase::Over && silent > limit {
                 let why = format!("no word for {} s", silent / 1_000_000_000);
                 self.lose(rank, why, now);
             }
@@ -190,17 +198,10 @@ impl Coordinator {
 
     /// The user has requested a stop. After the run there is nothing to stop.
     pub fn stop(&mut self, now: Now) {
-        let is_after = matches!(
-            self.phase,
-            Phase::Comparing(_, true) | Phase::Stopping | Phase::Over
-        );
-        if !is_after {
-            self.stop_all(now);
+        match self.phase {
+            Phase::Comparing(_, AfterRun) | Phase::Stopping | Phase::Over => {}
+            _ => self.stop_all(now),
         }
-    }
-
-    fn is_over(&self) -> bool {
-        self.phase == Phase::Over
     }
 
     fn enter(&mut self, phase: Phase, now: Now) {
@@ -238,11 +239,8 @@ impl Coordinator {
                 hello.version, hello.plan_format
             ))
         } else {
-            let task = self
-                .plan
-                .hosts
-                .iter()
-                .position(|task| task.name == hello.name);
+            let mut tasks = self.plan.hosts.iter();
+            let task = tasks.position(|task| task.name == hello.name);
             task.ok_or_else(|| "the plan has no task for a host of this name".to_owned())
         };
         self.hosts[rank].name = Some(hello.name);
@@ -317,22 +315,22 @@ impl Coordinator {
     /// Begins to compare clocks once all hosts are ready. Rank 0 is the reference, so it starts at 1.
     fn when_ready(&mut self, now: Now) {
         if self.phase == Phase::Preparing && self.hosts.iter().all(|host| host.is_ready) {
-            self.compare(1, false, now);
+            self.compare(1, BeforeRun, now);
         }
     }
 
     /// Compares the clock of the next host, from `rank` on; after the last one, the load starts or the
     /// fleet ends.
-    fn compare(&mut self, rank: usize, is_after: bool, now: Now) {
+    fn compare(&mut self, rank: usize, comparison: Comparison, now: Now) {
         let next = (rank..self.hosts.len()).find(|rank| !self.hosts[*rank].is_lost);
-        match next {
-            Some(rank) => {
-                self.enter(Phase::Comparing(rank, is_after), now);
+        match (next, comparison) {
+            (Some(rank), _) => {
+                self.enter(Phase::Comparing(rank, comparison), now);
                 self.orders.push(Order::Send(rank, ToHost::Spin));
                 self.ping(rank, 1, now);
             }
-            None if is_after => self.leave(now),
-            None => self.start(now),
+            (None, BeforeRun) => self.start(now),
+            (None, AfterRun) => self.leave(now),
         }
     }
 
@@ -348,14 +346,13 @@ impl Coordinator {
 
     /// Takes in the answer of a host to a ping: what its own two clocks showed then.
     fn pong(&mut self, rank: usize, number: u32, theirs_ns: i64, theirs_unix_ns: i64, now: Now) {
-        let Phase::Comparing(current, is_after) = self.phase else {
+        let Phase::Comparing(current, comparison) = self.phase else {
             return;
         };
         let host = &mut self.hosts[rank];
-        let pings = if is_after {
-            &mut host.after
-        } else {
-            &mut host.before
+        let pings = match comparison {
+            BeforeRun => &mut host.before,
+            AfterRun => &mut host.after,
         };
         // An answer that is late or out of order cannot be matched to the time of its ping.
         if rank != current || number != pings.answered + 1 {
@@ -372,18 +369,18 @@ impl Coordinator {
             return;
         }
         let clock = pings.clock(now.unix_ns - now.monotonic_ns);
-        match (clock, &mut host.clock) {
-            (Some(after), Some(known)) if is_after => known.after = Some(after),
-            (Some(before), known) if !is_after => {
+        match (comparison, clock, &mut host.clock) {
+            (BeforeRun, Some(before), known) => {
                 *known = Some(HostClock {
                     before,
                     after: None,
                 });
             }
+            (AfterRun, after @ Some(_), Some(known)) => known.after = after,
             _ => {}
         }
         self.orders.push(Order::Send(rank, ToHost::Rest));
-        self.compare(rank + 1, is_after, now);
+        self.compare(rank + 1, comparison, now);
     }
 
     /// Sends the time of the start to all hosts, to each by its own clock.
@@ -403,7 +400,10 @@ impl Coordinator {
     /// The run of a host has ended. Without a run before the start, the others must not begin.
     fn ended(&mut self, rank: usize, has_run: bool, now: Now) {
         self.hosts[rank].has_ended = true;
-        let before_start = matches!(self.phase, Phase::Preparing | Phase::Comparing(_, false));
+        let before_start = matches!(
+            self.phase,
+            Phase::Preparing | Phase::Comparing(_, BeforeRun)
+        );
         if !has_run && before_start {
             self.stop_all(now);
         }
@@ -419,7 +419,7 @@ impl Coordinator {
         let has_clocks = self.hosts.iter().any(|host| host.clock.is_some());
         let is_lost = self.hosts.iter().any(|host| host.is_lost);
         if has_clocks && !is_lost {
-            self.compare(1, true, now);
+            self.compare(1, AfterRun, now);
         } else {
             self.leave(now);
         }

@@ -388,7 +388,7 @@ mod tests {
     use super::*;
 
     /// The story: rank 1 of three was killed, mpirun ended rank 0 while it sent the record of its host,
-    /// and half of that record, thousands of letters, stood on the terminal.
+    /// and half of that record, thousands of letters, was printed on the terminal.
     #[test]
     fn half_a_message_is_not_shown() {
         let whole = Line::Refused {

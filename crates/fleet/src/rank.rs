@@ -198,8 +198,8 @@ impl Part<'_> {
         self.is_spinning || leads.is_some_and(Coordinator::is_timing)
     }
 
-    /// If this process stood still, because its machine did or somebody stopped it, the silence of the
-    /// others says nothing about them.
+    /// If this process did not run for a while, because its machine or it was stopped, the others were not
+    /// silent: it could not receive.
     fn notice_pause(&mut self, now_ns: i64) {
         let pause = now_ns - self.looked_ns;
         self.looked_ns = now_ns;

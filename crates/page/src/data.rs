@@ -51,7 +51,8 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
     // charts, a curve and a histogram.
     let points = CURVE_POINTS.saturating_sub(POINTS_OF_A_ROW * distributions);
     let most_points = points / (2 * distributions.max(1));
-    let intervals: usize = sides.iter().map(|side| interval_count(side.record)).sum();
+    let measurements = sides.iter().flat_map(|side| &side.record.measurements);
+    let intervals: usize = measurements.map(|measured| measured.series.len()).sum();
     // How many intervals are drawn as one slice; the same for the whole page, so that series
     // compare.
     let merged = intervals.div_ceil(SERIES_SLICES).max(1);
@@ -76,11 +77,6 @@ fn record(side: &Side<'_>, sides: &[Side<'_>]) -> impl Serialize + use<> {
         merged: merged,
         passes: passes.map(|read| pass(read, merged)).collect::<Vec<_>>(),
     }
-}
-
-/// Intervals of all passes.
-fn interval_count(record: &Record) -> usize {
-    record.measurements.iter().map(|m| m.series.len()).sum()
 }
 
 /// The data of a direction of a case.
@@ -379,10 +375,8 @@ mod tests {
         };
         let rates = |series: &[Interval], merged| -> Vec<f64> {
             let slices = slices(series, merged);
-            slices
-                .iter()
-                .map(|slice| rate(slice, |i| i.read.ios).round())
-                .collect()
+            let rates = slices.iter().map(|slice| rate(slice, |i| i.read.ios));
+            rates.map(f64::round).collect()
         };
         let full = slice(100_000_000, false, 12);
         let short = slice(1_500_000, false, 1);

@@ -169,9 +169,9 @@ fn column_cell(kind: &str, column: &Column, direction: &RowDirection) -> Markup 
 mod tests {
     use super::*;
 
-    /// The story: of three runs, the first and the last of one load, its sentence stood there twice.
+    /// The story: of three runs, the first and the last of one load, its sentence was there twice.
     #[test]
-    fn a_sentence_of_two_runs_stands_once() {
+    fn a_sentence_of_two_runs_is_there_once() {
         let sentences = ["a is 2 jobs.", "", "b is 3 jobs.", "a is 2 jobs."];
         let joined = each_once(sentences.into_iter().map(str::to_owned));
         assert_eq!(joined, " a is 2 jobs. b is 3 jobs.");

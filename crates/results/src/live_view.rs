@@ -7,7 +7,9 @@ use blocklab_console::terminal;
 use blocklab_record::{Origin, Record};
 use blocklab_report::json;
 use blocklab_report::live::Screen;
-use blocklab_runner::{Event, Observer, Questions, pause_between, planned, planned_run};
+use blocklab_runner::{
+    Event, Observer, Questions, pause_between, planned, planned_run, planned_steps,
+};
 use blocklab_store::Store;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
@@ -113,19 +115,30 @@ impl LiveView {
     /// Shows the case that begins, with its number and pass.
     fn begins(&mut self, case: &Case, pass: u32) {
         let part = &mut self.parts[self.current];
-        let latest = part.latest.replace(case.name.clone());
-        let pause = latest.map(|latest| pause_between(&part.plan, &latest, &case.name));
-        self.before = self.before + self.now + pause.unwrap_or_default();
+        let plan = &part.plan;
+        let passed = match part.latest.replace(case.name.clone()) {
+            Some(latest) => pause_between(plan, &latest, &case.name),
+            // A study that continues begins behind what it has kept; a pass that was added ends the plan.
+            None => {
+                let mut steps = plan.steps();
+                let before = steps.position(|(index, number)| {
+                    number == pass && plan.cases[index].name == case.name
+                });
+                let count = before.map_or(usize::MAX, |before| before + 1);
+                planned_steps(plan, count).since(planned(case))
+            }
+        };
+        self.before = self.before + self.now + passed;
         self.now = planned(case);
         let name = match &part.system {
             Some(system) => format!("{system}: {}", case.name),
             None => case.name.clone(),
         };
-        let cases = &part.plan.cases;
+        let cases = &plan.cases;
         let index = cases.iter().position(|known| known.name == case.name);
         let number = index.unwrap_or(0) + 1;
         // A run until a precision is reached may need more passes than planned.
-        let passes = part.plan.passes.max(pass);
+        let passes = plan.passes.max(pass);
         self.screen.case(&name, pass, passes, number, cases.len());
     }
 
@@ -188,19 +201,22 @@ impl Observer for LiveView {
 mod tests {
     use super::*;
 
-    /// The story: the time that was left counted all pauses of the plan to the end of the run.
+    /// The story: the time that was left counted all pauses of the plan to the end of the run, and in a study
+    /// that continued what it had measured before.
     #[test]
-    fn a_pause_that_is_over_is_no_time_left() {
+    fn what_is_over_is_no_time_left() {
         let case = Case::new("a", 1, Vec::new());
         let plan = Plan {
-            passes: 2,
+            passes: 3,
             pause: Nanos::from_secs(5),
             ..Plan::once("pauses", "", vec![case.clone()])
         };
-        let mut view = LiveView::new(View::progress(false), &[(None, &plan)], None);
-        view.begins(&case, 1);
-        assert_eq!(view.before, Nanos::ZERO);
-        view.begins(&case, 2);
-        assert_eq!(view.before, planned_run(&plan));
+        let before_last = |first_pass: u32| {
+            let mut view = LiveView::new(View::progress(false), &[(None, &plan)], None);
+            (first_pass..=3).for_each(|pass| view.begins(&case, pass));
+            view.before
+        };
+        assert_eq!(before_last(1), Nanos::from_secs(10));
+        assert_eq!(before_last(2), Nanos::from_secs(10));
     }
 }

@@ -223,7 +223,7 @@ fn refuse_in_dev(file: &File) -> io::Result<()> {
     let [dev, root] =
         ["/dev", "/"].map(|path| fs::metadata(path).ok().map(|metadata| metadata.dev()));
     let metadata = file.metadata()?;
-    // Where `/dev` is a plain folder of the root file system, its device number tells nothing.
+    // Where `/dev` is a plain folder of the root file system, its device number proves nothing.
     if !metadata.is_file() || dev == root || dev != Some(metadata.dev()) {
         return Ok(());
     }

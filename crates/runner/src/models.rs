@@ -131,10 +131,9 @@ impl Models {
         let typed = Target::address_text(text).unwrap_or_default();
         let resolved = resolve(&address, catalog)
             .map_err(|error| wrong_address(text, &error.echoing(typed)))?;
-        let same = self
-            .opened
-            .iter()
-            .find(|known| known.clock == clock && known.resolved.address == resolved.address);
+        let mut opened = self.opened.iter();
+        let same =
+            opened.find(|known| known.clock == clock && known.resolved.address == resolved.address);
         // Two names of one volume must share its state: its limits count for both together.
         if let Some(known) = same {
             self.notes.push(same_volume(&known.text, text));
@@ -168,10 +167,8 @@ impl Models {
             return Ok((Device::new(spec, self.seed)?, None));
         };
         // The limits are compared, too: the same type as it was sold on another day is another machine.
-        let known = self
-            .shared
-            .iter()
-            .position(|(known, shared)| *known == host && shared.spec() == instance);
+        let mut all = self.shared.iter();
+        let known = all.position(|(known, shared)| *known == host && shared.spec() == instance);
         let index = known.unwrap_or_else(|| {
             let same_host = self.shared.iter().filter(|(known, _)| *known == host);
             // One machine can be reached with a cache and without. The limits that both ways pass
@@ -190,10 +187,8 @@ impl Models {
         });
         let (_, shared) = &self.shared[index];
         let device = Device::on_shared(spec, self.seed, shared)?;
-        let machine = self
-            .shared
-            .iter()
-            .position(|(_, other)| other.is_same_machine(shared));
+        let mut machines = self.shared.iter();
+        let machine = machines.position(|(_, other)| other.is_same_machine(shared));
         Ok((device, machine))
     }
 }

@@ -5,7 +5,7 @@
 use blocklab_device::WritingTime;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Case, Direction, Job, Order, Pace, PauseBefore, Plan, Rate, SizeDraw, SizeMix, Spread,
+    Case, Direction, Job, Pace, PauseBefore, Plan, Rate, SizeDraw, SizeMix, Spread,
 };
 
 /// What jobs write: an amount for some, a time for others.
@@ -41,17 +41,20 @@ pub fn planned_if_timed(case: &Case) -> Option<Nanos> {
 
 /// Planned time of all measurements of a plan, at most [`Nanos::MAX`].
 pub fn planned_run(plan: &Plan) -> Nanos {
-    let (cases, rounds) = (plan.cases.len() as u64, u64::from(plan.rounds()));
-    let times = plan.cases.iter().map(planned);
-    let once = times.fold(Nanos::ZERO, Nanos::saturating_add);
-    let paused = match (plan.pause_before, plan.order) {
-        (PauseBefore::Case, Order::Grouped) => cases,
-        (PauseBefore::Case, Order::Interleaved) if cases == 1 => 1,
-        _ => cases.saturating_mul(rounds),
-    };
-    // A run does not pause before its first measurement.
-    let pauses = plan.pause.0.saturating_mul(paused.saturating_sub(1));
-    Nanos(once.0.saturating_mul(rounds).saturating_add(pauses))
+    planned_steps(plan, usize::MAX)
+}
+
+/// Planned time of the first measurements of a plan, and of the pauses between them.
+pub fn planned_steps(plan: &Plan, count: usize) -> Nanos {
+    let times: Vec<Nanos> = plan.cases.iter().map(planned).collect();
+    let mut latest = None;
+    let steps = plan.steps().take(count).map(|(case, _)| {
+        let name = &*plan.cases[case].name;
+        let pause = latest.map(|latest| pause_between(plan, latest, name));
+        latest = Some(name);
+        times[case].saturating_add(pause.unwrap_or_default())
+    });
+    steps.fold(Nanos::ZERO, Nanos::saturating_add)
 }
 
 /// The pause between two measurements, the second of which follows the first at once.
@@ -285,10 +288,8 @@ fn mean_of_sizes(sizes: &SizeMix, draw: SizeDraw) -> f64 {
 /// Bytes that a job writes at most in a pass, without its ramp; `None` if only its time ends it.
 fn amount(job: &Job) -> Option<Bytes> {
     if let Some(replay) = &job.replay {
-        let writes = replay
-            .operations
-            .iter()
-            .filter(|operation| operation.direction == Direction::Write);
+        let operations = replay.operations.iter();
+        let writes = operations.filter(|operation| operation.direction == Direction::Write);
         return Some(Bytes(writes.map(|write| u64::from(write.len)).sum()));
     }
     let Amounts { ios, bytes, passes } = Amounts::new(job);
@@ -312,7 +313,7 @@ fn at_rate(job: &Job, time: Nanos) -> Option<Bytes> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_workload::{Mix, Stop};
+    use blocklab_workload::{Mix, Order, Stop};
 
     use super::*;
 
@@ -346,12 +347,7 @@ mod tests {
                 pause_before,
                 ..Plan::once("pauses", "", cases.collect())
             };
-            let cases: Vec<&str> = plan.steps().map(|(case, _)| names[case]).collect();
-            let between = cases.windows(2);
-            let between = between.map(|pair| pause_between(&plan, pair[0], pair[1]));
-            let sum = between.fold(Nanos::ZERO, Nanos::saturating_add);
-            assert_eq!(planned_run(&plan), sum, "{order:?}");
-            sum.0 / 1_000_000_000
+            planned_run(&plan).0 / 1_000_000_000
         };
         let two = ["a", "b"];
         assert_eq!(pauses(&two, Order::Grouped, PauseBefore::Case), 1);

@@ -447,10 +447,8 @@ impl<'a> SystemRun<'a> {
     pub(crate) fn close(mut self) -> Record {
         self.add_decisions_to_request();
         let record = &mut self.record;
-        let mut jobs = record
-            .measurements
-            .iter()
-            .flat_map(|measurement| &measurement.jobs);
+        let measurements = record.measurements.iter();
+        let mut jobs = measurements.flat_map(|measured| &measured.jobs);
         let failed = jobs.find(|job| matches!(job.stopped, Stopped::Error | Stopped::Stalled));
         // A failure of the whole run explains more than that of a job.
         if let (Some(job), None) = (failed, &record.failure) {

@@ -44,11 +44,8 @@ impl Until {
         passes: u32,
         last: &'a mut LastJudgement,
     ) -> &'a [String] {
-        let spent: u64 = record
-            .measurements
-            .iter()
-            .map(|measurement| measurement.elapsed_ns)
-            .sum();
+        let measurements = record.measurements.iter();
+        let spent: u64 = measurements.map(|measured| measured.elapsed_ns).sum();
         if spent >= self.limit.0 {
             return &[];
         }

@@ -1,8 +1,8 @@
-//! In: the folders of a store, and what is derived from a Record. Out: that of each run, read from
-//! one file of lines where the run is as it was when its line was written.
+//! In: the folders of a store. Out: what is derived from the Record of each run, read from one file of
+//! lines where the run has not changed since its line was written.
 //!
-//! A file of its own: the index is remembered and never believed. What it lacks, or has of another
-//! state of a run, is derived from the Record again; without a place to write, all of it is.
+//! A file of its own: the index is only a cache. A run without a line, or with one of an earlier state, is
+//! derived from its Record again; without a place to write, all runs are.
 
 use std::path::PathBuf;
 

@@ -124,7 +124,7 @@ pub(crate) fn folder_name(id: &str, partial: bool) -> String {
     format!("{id}{suffix}")
 }
 
-/// What lies in a store.
+/// The folders of a store.
 #[derive(Debug, Default)]
 pub(crate) struct Folders {
     /// The runs, the oldest first; a finished run hides its own spool.
@@ -138,7 +138,7 @@ pub(crate) fn folders(root: &Path) -> io::Result<Vec<Folder>> {
     Ok(all_folders(root)?.runs)
 }
 
-/// All that lies in the store, which is read once: a large one takes its time.
+/// All folders of the store, which is read once: a large one takes its time.
 fn all_folders(root: &Path) -> io::Result<Folders> {
     let (runs, others) = names(root)?
         .into_iter()
@@ -181,7 +181,7 @@ fn by_id(root: &Path, names: Vec<String>) -> Vec<Folder> {
     found
 }
 
-/// The run that lies in a folder of this name; `None` where there is none.
+/// The run in the folder of this name; `None` where there is none.
 fn look(store: &OwnedFd, name: &str) -> Option<Folder> {
     let id = name.strip_suffix(PARTIAL);
     let (partial, stamp) = match (stamp(store, name), id) {
@@ -284,7 +284,7 @@ pub(crate) fn list(root: &Path) -> Listing {
     Listing { runs, damaged }
 }
 
-/// All that lies in the store; one that cannot be read is damaged as a whole.
+/// All folders of the store; a store that cannot be read is damaged as a whole.
 pub(crate) fn folders_or(root: &Path, damaged: &mut Vec<Damaged>) -> Folders {
     all_folders(root).unwrap_or_else(|error| {
         damaged.push(Damaged::new(root, &error));

@@ -500,12 +500,12 @@ impl Store {
         })?)
     }
 
-    /// Where the page of a run lies.
+    /// The path of the page of a run.
     pub fn page(folder: &Path) -> PathBuf {
         folder.join(PAGES[0])
     }
 
-    /// Where the page of the study lies to which a run belongs.
+    /// The path of the page of the study to which a run belongs.
     pub fn study_page(folder: &Path) -> PathBuf {
         folder.join(PAGES[1])
     }

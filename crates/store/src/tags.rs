@@ -69,10 +69,8 @@ impl Store {
         let folders = listing::folders(root).map_err(io_error("read", root))?;
         let newest_first = folders.into_iter().rev();
         for folder in newest_first.filter(|folder| !folder.partial) {
-            if tags_in(&root.join(&folder.id))
-                .iter()
-                .any(|known| known == tag)
-            {
+            let tags = tags_in(&root.join(&folder.id));
+            if tags.iter().any(|known| known == tag) {
                 return Ok(folder.id);
             }
         }

@@ -110,11 +110,8 @@ impl StoredRuns {
     /// [`LookupError`] when the id is malformed or unknown, or the spool cannot be read.
     pub fn follow(&self, id: &str) -> Result<Option<Follower>, LookupError> {
         let folder = self.folder(id)?;
-        if folder.ends_with(".partial") {
-            Ok(Some(self.store.follow(id)?))
-        } else {
-            Ok(None)
-        }
+        let is_partial = folder.ends_with(".partial");
+        Ok(is_partial.then(|| self.store.follow(id)).transpose()?)
     }
 
     /// The newest run that is going on, with what it has measured so far.

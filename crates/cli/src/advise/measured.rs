@@ -49,10 +49,8 @@ pub fn need(record: &Record) -> Result<DerivedNeed> {
         need.block = Bytes(sectors.max(1) * SECTOR);
         need.read_percent = Some(read_percent(row));
     }
-    let missed = assessment
-        .findings
-        .iter()
-        .any(|finding| finding.rule == "rate-missed");
+    let mut findings = assessment.findings.iter();
+    let missed = findings.any(|finding| finding.rule == "rate-missed");
     let closed = record.jobs().any(|job| job.pace == PaceKind::Closed);
     let why = if missed {
         Some("It did not get the rate that it asked for")

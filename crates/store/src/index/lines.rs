@@ -97,10 +97,8 @@ impl Lines {
     pub(super) fn read(&mut self, folders: &[Folder]) -> Vec<Option<Known>> {
         let mut known: Vec<Option<Known>> = folders.iter().map(|_| None).collect();
         let Some(file) = &self.file else { return known };
-        let finished = folders
-            .iter()
-            .enumerate()
-            .filter(|(_, folder)| !folder.partial);
+        let numbered = folders.iter().enumerate();
+        let finished = numbered.filter(|(_, folder)| !folder.partial);
         let places: HashMap<&str, usize> = finished
             .map(|(place, folder)| (&*folder.id, place))
             .collect();
@@ -108,8 +106,8 @@ impl Lines {
         let (mut copied, mut at, mut lines) = (Vec::new(), 0, 0);
         loop {
             copied.clear();
-            // A line lies in the buffer as a whole, or is copied where it goes beyond it or is not
-            // as long as it says.
+            // A line is in the buffer as a whole, or is copied if it goes beyond the buffer or has not the
+            // length that it names.
             let bytes = match line::first(reader.buffer()) {
                 Some(line) => line,
                 None => match copy_line(&mut reader, &mut copied) {

@@ -39,8 +39,6 @@ pub struct Progress {
     is_locked: bool,
     /// The measurement that has begun and not ended.
     current: Option<Current>,
-    /// Number of lines that are not those of a spool.
-    unreadable: u64,
 }
 
 /// A measurement that has begun and not ended.
@@ -85,9 +83,9 @@ impl Progress {
         }
     }
 
-    /// Takes one line. A line that cannot be read is counted and left out.
+    /// Takes one line. A line that is not one of a spool is left out.
     fn take(&mut self, line: &[u8]) -> Result<(), SpoolError> {
-        // The head of a newer version may have another form, and would only count as unreadable.
+        // The head of a newer version may have another form, and would only be left out.
         if self.record.is_none() {
             check_version(line)?;
         }
@@ -106,7 +104,7 @@ impl Progress {
                 });
             }
             Ok(Line::Frame(frame)) => self.take_frame(frame.into_owned()),
-            Err(_) => self.unreadable += 1,
+            Err(_) => {}
         }
         Ok(())
     }
@@ -144,11 +142,6 @@ impl Progress {
     /// Whether its run holds a lock on the file while it lasts.
     pub const fn is_locked(&self) -> bool {
         self.is_locked
-    }
-
-    /// Number of lines that are not those of a spool.
-    pub const fn unreadable(&self) -> u64 {
-        self.unreadable
     }
 
     /// The run as it is so far: an interrupted Record, with the measurement that is under way if there is
