@@ -102,18 +102,15 @@ fn atomic_writes_are_requested_of_the_kernel() {
         return;
     }
     let lab = Lab::new();
-    let ours = lab.command();
-    let mut traced = Command::new("strace");
-    traced.args(["-f", "-e", "trace=pwritev2,preadv2", "-o", "calls"]);
-    traced.arg(ours.get_program()).current_dir(lab.path());
-    traced.args(["fio", "--no-save", "--name=a", "--filename=f"]);
-    traced.args(["--ioengine=pvsync2", "--size=4k", "--atomic=1"]);
-    let calls = |traced: &mut Command| {
-        traced.output().expect("strace starts");
+    let calls = |rw: &str| {
+        let _any_code = lab.shell(&format!(
+            "strace -f -e trace=pwritev2,preadv2 -o calls blocklab fio --no-save --name=a \
+             --filename=f --ioengine=pvsync2 --size=4k --atomic=1 --rw={rw}"
+        ));
         lab.read("calls")
     };
-    assert!(!calls(traced.arg("--rw=read")).contains("0x40"));
-    let writes = calls(traced.arg("--rw=write"));
+    assert!(!calls("read").contains("0x40"));
+    let writes = calls("write");
     assert!(
         writes.contains("0x40") || writes.contains("RWF_ATOMIC"),
         "{writes}"
@@ -211,16 +208,11 @@ fn a_directory_costs_a_handful_of_system_calls() {
     }
     let calls = |engine: &str| {
         let lab = Lab::new();
-        let ours = lab.command();
-        let mut traced = Command::new("strace");
-        traced.args(["-f", "-qq", "-o", "calls"]);
-        traced.arg(ours.get_program()).current_dir(lab.path());
-        traced.args(["fio", "--no-save", "--name=x", "--filesize=4k"]);
-        traced.arg(format!("--ioengine={engine}"));
-        traced.arg("--nrfiles=101");
-        traced.output().expect("strace starts");
-        let text = std::fs::read_to_string(lab.path().join("calls"));
-        each(&text.expect("a trace"))
+        let _any_code = lab.shell(&format!(
+            "strace -f -qq -o calls blocklab fio --no-save --name=x --filesize=4k \
+             --ioengine={engine} --nrfiles=101"
+        ));
+        each(&lab.read("calls"))
     };
     // With the checks of descriptors that the standard library makes in debug builds. Before a directory is
     // removed, one call asks whether a device has come since the last one.
