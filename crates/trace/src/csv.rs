@@ -436,13 +436,10 @@ pub(crate) fn split(line: &[u8], separator: Separator, fields: &mut Vec<(u32, u3
 }
 
 /// Begin and end of what is left between two places without blanks and quotes around it.
-fn bare(line: &[u8], mut from: usize, mut to: usize) -> (u32, u32) {
-    while from < to && line[from].is_ascii_whitespace() {
-        from += 1;
-    }
-    while from < to && line[to - 1].is_ascii_whitespace() {
-        to -= 1;
-    }
+fn bare(line: &[u8], from: usize, to: usize) -> (u32, u32) {
+    let value = line[from..to].trim_ascii_start();
+    let mut from = to - value.len();
+    let mut to = from + value.trim_ascii_end().len();
     if to - from >= 2 && line[from] == b'"' && line[to - 1] == b'"' {
         (from, to) = (from + 1, to - 1);
     }
