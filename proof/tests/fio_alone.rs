@@ -1,7 +1,6 @@
 //! A job that cannot begin, and the jobs beside it; what ends all of them.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
 use blocklab_proof::{Lab, json, strace_is_there};
 
@@ -245,24 +244,18 @@ fn each(trace: &str) -> usize {
 fn a_file_system_is_filled_without_a_size() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path().join("full")).expect("a folder");
-    let program = lab.command().get_program().to_owned();
-    let script = "mount -t tmpfs -o size=4m none full || exit 99; \
-                  \"$0\" fio --no-save --name=a --directory=full --fill_device=1 --rw=write \
-                  --bs=64k --nrfiles=2 --output-format=json && stat -c %s full/*";
-    let mut alone = Command::new("unshare");
-    alone.args(["-rm", "sh", "-c", script]).arg(program);
-    let Ok(output) = alone.current_dir(lab.path()).output() else {
-        println!("skipped: unshare is not installed");
-        return;
-    };
-    if output.status.code() != Some(0) {
-        let why = String::from_utf8_lossy(&output.stderr);
+    let ran = lab.shell(
+        "unshare -rm sh -c 'mount -t tmpfs -o size=4m none full || exit 99; \
+         blocklab fio --no-save --name=a --directory=full --fill_device=1 --rw=write --bs=64k \
+         --nrfiles=2 --output-format=json && stat -c %s full/*'",
+    );
+    if ran.code != Some(0) {
+        let why = ran.err;
         assert!(why.contains("unshare") || why.contains("mount"), "{why}");
         println!("skipped: {why}");
         return;
     }
-    let out = String::from_utf8_lossy(&output.stdout);
-    let (report, sizes) = out.rsplit_once("}\n").expect("JSON, then sizes");
+    let (report, sizes) = ran.out.rsplit_once("}\n").expect("JSON, then sizes");
     let report = json(&format!("{report}}}"));
     assert_eq!(report["jobs"][0]["error"], 0);
     let written = report["jobs"][0]["write"]["io_bytes"].as_u64();
