@@ -241,6 +241,17 @@ pub fn good(printed: Printed) -> String {
     printed.out
 }
 
+/// Sends a signal, both as `kill` names them.
+///
+/// # Panics
+/// When nothing has that number.
+#[track_caller]
+pub fn send(signal: &str, to: &str) {
+    let words = format!("kill -s {signal} -- {to}");
+    let sent = Command::new("sh").args(["-c", &words]).status();
+    assert!(sent.expect("a shell").success(), "{words}");
+}
+
 /// A text that is JSON.
 ///
 /// # Panics
