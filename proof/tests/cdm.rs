@@ -61,3 +61,16 @@ fn json_and_a_report_on_standard_output_are_refused() {
     let line = ["cdm", "--json", "--output", "-"].into_iter().chain(MODEL);
     stand.lab.refused(line, &["--output -", "name a file"]);
 }
+
+/// The story: with `--quiet`, a run whose writes failed ended with 1, and nothing said why.
+#[test]
+fn a_quiet_run_that_fails_names_the_reason() {
+    let stand = Stand::new();
+    // A write beyond a few MiB fails with EFBIG, because the shell limits the size of files.
+    let run = stand.lab.shell(
+        "truncate -s 16M f; trap '' XFSZ; ulimit -f 8192; blocklab cdm --quiet --profile demo \
+         --loops 1 --measure 100ms --interval 0 --size 16MiB --target f --destroy-data f",
+    );
+    assert_eq!(run.code, Some(1), "{}{}", run.out, run.err);
+    assert!(run.err.contains("EFBIG"), "{}", run.err);
+}

@@ -212,6 +212,13 @@ fn a_backing_file_is_nobody_elses() {
         &["link is a link that leads nowhere"],
     );
     assert!(!lab.path().join("nowhere").exists());
+    // The story: a mistyped disk became a file in the memory of `/dev`, as long as the volume.
+    let mistyped = "null --size 1MiB --backing /dev/no-such-disk --nbd unix:s --no-save";
+    lab.refused(
+        ["emulate"].into_iter().chain(mistyped.split(' ')),
+        &["/dev is no place for files"],
+    );
+    assert!(!Path::new("/dev/no-such-disk").exists());
     // The story: one address twice was to get an instance, which would be a limit more.
     let twice = "gp3:1GiB gp3:1GiB --nbd unix:s --no-save";
     lab.refused(
@@ -283,7 +290,7 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
     check("gp3:1GiB@m5.lorge --nbd unix:s", "m5.lorge");
     check("gp3:1GiB,iopz=1 --nbd unix:s", "iops");
     check("sim:gp3:1GiB --nbd unix:s", "write gp3:1GiB");
-    check("gp3:1GiB --nbd unix:s --backing no/f", "make it (mkdir)");
+    check("gp3:1GiB --nbd unix:s --backing no/f", "(no: No such file");
     check("gp3:1GiB --nbd unix:photo.jpg", "is no socket");
     check("gp3:1GiB --nbd 0.0.0.0:0", "--insecure");
     check("null --nbd unix:s", "--size");

@@ -47,6 +47,11 @@ impl<'a> Selected<'a> {
         }
     }
 
+    /// The number of operations of other devices or times that were read until now.
+    pub const fn left_out(&self) -> u64 {
+        self.others
+    }
+
     /// Whether an operation is on the selected device. The first operation selects its device if a
     /// single one is wanted and none is named. The number of a single device becomes 0.
     ///
@@ -211,7 +216,7 @@ mod tests {
                 ..Selection::default()
             });
             assert_eq!(all(&mut other), []);
-            assert_eq!(other.others, 3);
+            assert_eq!(other.left_out(), 3);
         }
     }
 
