@@ -241,6 +241,30 @@ pub fn good(printed: Printed) -> String {
     printed.out
 }
 
+/// Python with a module; nothing where it is not there, which is reported.
+pub fn python(module: &str) -> Option<Command> {
+    let program = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
+    let probe = Command::new(&program)
+        .args(["-c", &format!("import {module}")])
+        .output();
+    if !probe.is_ok_and(|printed| printed.status.success()) {
+        println!("skipped: no python3 with {module} here");
+        return None;
+    }
+    Some(Command::new(program))
+}
+
+/// Sends a signal, both as `kill` names them.
+///
+/// # Panics
+/// When nothing has that number.
+#[track_caller]
+pub fn send(signal: &str, to: &str) {
+    let words = format!("kill -s {signal} -- {to}");
+    let sent = Command::new("sh").args(["-c", &words]).status();
+    assert!(sent.expect("a shell").success(), "{words}");
+}
+
 /// A text that is JSON.
 ///
 /// # Panics

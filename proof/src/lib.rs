@@ -14,4 +14,4 @@ pub mod rack;
 pub mod sample;
 pub mod shown;
 
-pub use lab::{Lab, Printed, fio, fio_is_there, good, json, root, strace_is_there};
+pub use lab::{Lab, Printed, fio, fio_is_there, good, json, python, root, send, strace_is_there};

@@ -2,41 +2,26 @@
 //! profiles. strace answers in the kernel's place.
 
 use std::path::Path;
-use std::process::Command;
 
-use blocklab_proof::{Lab, json};
+use blocklab_proof::{Lab, Printed, json};
 
 const STUDY: &str = "name = \"small\"\npasses = 1\n[defaults]\nsize = \"4MiB\"\nstop_ios = 64\n\
                      [[case]]\nname = \"one\"\n[[case]]\nname = \"deep\"\ndepth = 4\n";
 
 /// What the command says with these calls forbidden; nothing where strace cannot do that here.
-fn forbidden(lab: &Lab, calls: &[&str], study: &str) -> Option<(i32, String, String)> {
-    let file = lab.path().join("small.toml");
-    std::fs::write(&file, study).unwrap();
-    let mut strace = Command::new("strace");
-    let traced = format!("trace={}", calls.join(","));
-    strace.args(["-f", "-q", "-e", &traced, "-o", "/dev/null"]);
-    for call in calls {
-        strace.args(["-e", &format!("inject={call}:error=EPERM")]);
-    }
-    let plain = Command::new("strace")
-        .args(["-f", "-e", "trace=none", "true"])
-        .output();
-    if !plain.is_ok_and(|printed| printed.status.success()) {
+fn forbidden(lab: &Lab, calls: &[&str], study: &str) -> Option<Printed> {
+    if lab.shell("strace -f -e trace=none true").code != Some(0) {
         println!("skipped: strace cannot follow a program here");
         return None;
     }
-    let command = lab.command();
-    let printed = strace
-        .arg(command.get_program())
-        .args(["run", "small.toml", "--target", ".", "--json", "--store"])
-        .arg(lab.path().join("runs"))
-        .current_dir(lab.path())
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    let (out, error) = (text(&printed.stdout), text(&printed.stderr));
-    Some((printed.status.code().unwrap_or(-1), out, error))
+    lab.write("small.toml", study);
+    let forbid = |call: &&str| format!("-e inject={call}:error=EPERM ");
+    let forbidding: String = calls.iter().map(forbid).collect();
+    let calls = calls.join(",");
+    Some(lab.shell(&format!(
+        "strace -f -q -e trace={calls} -o /dev/null {forbidding} \
+         blocklab run small.toml --target . --json"
+    )))
 }
 
 /// `libaio` of `libaio, 4 KiB random read, depth 1, 1 thread`.
@@ -89,16 +74,13 @@ fn a_quota_that_holds_us_back_is_a_finding() {
         println!("skipped: no control group of processors can be made here");
         return;
     };
-    let command = lab.command();
-    let line = format!(
-        "echo $$ > {}/cgroup.procs && exec {} run --rw randread --repeat 2 --runtime 1s --target \
-         null --json --no-save",
+    let said = lab.shell(&format!(
+        "echo $$ > {}/cgroup.procs && exec blocklab run --rw randread --repeat 2 --runtime 1s \
+         --target null --json --no-save",
         group.0.display(),
-        command.get_program().display(),
-    );
-    let printed = Command::new("sh").args(["-c", &line]).output().unwrap();
-    let out = String::from_utf8_lossy(&printed.stdout);
-    assert_eq!(printed.status.code(), Some(0), "{printed:?}");
+    ));
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let out = said.out;
     assert!(out.contains("quota-throttled"), "{out}");
     assert_eq!(json(&out)["environment"]["processor_quota"], 0.2);
 }
@@ -108,10 +90,11 @@ fn a_quota_that_holds_us_back_is_a_finding() {
 #[test]
 fn a_study_without_an_engine_runs_where_io_uring_is_forbidden() {
     let lab = Lab::new();
-    let Some((code, out, error)) = forbidden(&lab, &["io_uring_setup"], STUDY) else {
+    let Some(said) = forbidden(&lab, &["io_uring_setup"], STUDY) else {
         return;
     };
-    assert_eq!(code, 0, "{out}{error}");
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let out = said.out;
     assert_eq!(engines(&out), ["libaio", "libaio"]);
     assert!(out.contains("engine-replaced"), "{out}");
 }
@@ -120,31 +103,38 @@ fn a_study_without_an_engine_runs_where_io_uring_is_forbidden() {
 #[test]
 fn a_filter_without_statx_is_no_error() {
     let lab = Lab::new();
-    let Some((code, out, error)) = forbidden(&lab, &["statx", "io_uring_setup"], STUDY) else {
+    let Some(said) = forbidden(&lab, &["statx", "io_uring_setup"], STUDY) else {
         return;
     };
-    assert_eq!(code, 0, "{out}{error}");
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let out = said.out;
     assert!(json(&out)["targets"][0]["file_system"].is_object(), "{out}");
 }
 
 #[test]
-fn where_libaio_is_forbidden_too_deep_loads_keep_their_depth() {
+fn deep_loads_keep_their_depth_where_libaio_is_forbidden() {
     let lab = Lab::new();
     let calls = ["io_uring_setup", "io_setup"];
-    let Some((code, out, error)) = forbidden(&lab, &calls, STUDY) else {
+    let Some(said) = forbidden(&lab, &calls, STUDY) else {
         return;
     };
-    assert_eq!(code, 0, "{out}{error}");
+    assert_eq!(said.code, Some(0), "{}{}", said.out, said.err);
+    let out = said.out;
     assert_eq!(engines(&out), ["psync", "posixaio"]);
+    let deep = &json(&out)["rows"][1]["what"];
+    assert!(
+        deep.as_str().is_some_and(|what| what.contains("depth 4")),
+        "{deep}"
+    );
 }
 
 #[test]
 fn an_engine_that_is_named_is_not_replaced() {
     let lab = Lab::new();
     let named = STUDY.replace("[defaults]", "[defaults]\nengine = \"io_uring\"");
-    let Some((code, out, error)) = forbidden(&lab, &["io_uring_setup"], &named) else {
+    let Some(said) = forbidden(&lab, &["io_uring_setup"], &named) else {
         return;
     };
-    assert_eq!(code, 2, "{out}{error}");
-    assert!(error.contains("libaio"), "{error}");
+    assert_eq!(said.code, Some(2), "{}{}", said.out, said.err);
+    assert!(said.err.contains("libaio"), "{}", said.err);
 }

@@ -1,7 +1,5 @@
 //! Job files of fio as studies in the native format.
 
-use std::process::Command;
-
 use blocklab_proof::{Lab, good, strace_is_there};
 
 /// The native format named nothing that it lacks.
@@ -39,17 +37,12 @@ fn a_converted_study_flushes_as_often_as_its_job() {
         return;
     }
     let lab = Lab::new();
-    let at = |name: &str| lab.path().join(name);
-    let counts = |arguments: &[&str]| {
-        let ours = lab.command();
-        let mut traced = Command::new("strace");
+    let counts = |command: &str| {
         let kinds = "trace=fsync,fdatasync,sync_file_range";
-        traced.args(["-f", "-qq", "-e", kinds, "-o", "calls"]);
-        traced.arg(ours.get_program()).current_dir(lab.path());
-        traced.env("HOME", lab.path()).args(arguments);
-        let output = traced.output().expect("strace starts");
-        assert!(output.status.success(), "{output:?}");
-        let calls = std::fs::read_to_string(at("calls")).expect("a trace");
+        let traced = format!("strace -f -qq -e {kinds} -o calls blocklab {command}");
+        let ran = lab.shell(&traced);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let calls = lab.read("calls");
         ["fsync(", "fdatasync(", "sync_file_range("].map(|name| calls.matches(name).count())
     };
     for (options, least) in [
@@ -59,17 +52,13 @@ fn a_converted_study_flushes_as_often_as_its_job() {
         ("rw=write\nsync_file_range=wait_before,write:8", [0, 0, 31]),
     ] {
         let text = format!("[a]\nfilename=f\nsize=1m\nbs=4k\n{options}\n");
-        std::fs::write(at("job.fio"), text).expect("it can be written");
+        lab.write("job.fio", text);
         let study = good(lab.blocklab(["convert", "job.fio", "--to", "native"]));
-        std::fs::write(at("s.toml"), study).expect("it can be written");
+        lab.write("s.toml", study);
         // Laying the file out is flushed, too.
         good(lab.blocklab(["fio", "--no-save", "job.fio"]));
-        let of_job = counts(&["fio", "--no-save", "job.fio"]);
-        assert_eq!(
-            counts(&["run", "s.toml", "-q", "--no-save"]),
-            of_job,
-            "{options}"
-        );
+        let of_job = counts("fio --no-save job.fio");
+        assert_eq!(counts("run s.toml -q --no-save"), of_job, "{options}");
         let reaches = of_job
             .iter()
             .zip(least)

@@ -6,9 +6,9 @@ mod stand;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
-use blocklab_proof::{Lab, good, json};
+use blocklab_proof::{Lab, good, json, send};
 use blocklab_workload::Direction;
 use stand::serving::Served;
 
@@ -401,9 +401,7 @@ fn a_server_whose_output_fails_serves_on_and_keeps_its_run() {
         let mut socket = connect(&lab.path().join("s"));
         ask(&mut socket, WRITE, 0, &[7; 4096], 0);
         drop(socket);
-        let mut kill = Command::new("kill");
-        let sent = kill.args(["-INT", &child.id().to_string()]).status();
-        assert!(sent.expect("kill starts").success(), "it still serves");
+        send("INT", &child.id().to_string());
         let rest = words.map(|line| line.expect("text")).collect::<Vec<_>>();
         assert_eq!(child.wait().expect("our child").code(), Some(1), "{rest:?}");
         let stored = lab.store().load("db").expect("kept");

@@ -1,7 +1,6 @@
 //! A job that cannot begin, and the jobs beside it; what ends all of them.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
 use blocklab_proof::{Lab, json, strace_is_there};
 
@@ -102,18 +101,15 @@ fn atomic_writes_are_requested_of_the_kernel() {
         return;
     }
     let lab = Lab::new();
-    let ours = lab.command();
-    let mut traced = Command::new("strace");
-    traced.args(["-f", "-e", "trace=pwritev2,preadv2", "-o", "calls"]);
-    traced.arg(ours.get_program()).current_dir(lab.path());
-    traced.args(["fio", "--no-save", "--name=a", "--filename=f"]);
-    traced.args(["--ioengine=pvsync2", "--size=4k", "--atomic=1"]);
-    let calls = |traced: &mut Command| {
-        traced.output().expect("strace starts");
+    let calls = |rw: &str| {
+        let _any_code = lab.shell(&format!(
+            "strace -f -e trace=pwritev2,preadv2 -o calls blocklab fio --no-save --name=a \
+             --filename=f --ioengine=pvsync2 --size=4k --atomic=1 --rw={rw}"
+        ));
         lab.read("calls")
     };
-    assert!(!calls(traced.arg("--rw=read")).contains("0x40"));
-    let writes = calls(traced.arg("--rw=write"));
+    assert!(!calls("read").contains("0x40"));
+    let writes = calls("write");
     assert!(
         writes.contains("0x40") || writes.contains("RWF_ATOMIC"),
         "{writes}"
@@ -211,16 +207,11 @@ fn a_directory_costs_a_handful_of_system_calls() {
     }
     let calls = |engine: &str| {
         let lab = Lab::new();
-        let ours = lab.command();
-        let mut traced = Command::new("strace");
-        traced.args(["-f", "-qq", "-o", "calls"]);
-        traced.arg(ours.get_program()).current_dir(lab.path());
-        traced.args(["fio", "--no-save", "--name=x", "--filesize=4k"]);
-        traced.arg(format!("--ioengine={engine}"));
-        traced.arg("--nrfiles=101");
-        traced.output().expect("strace starts");
-        let text = std::fs::read_to_string(lab.path().join("calls"));
-        each(&text.expect("a trace"))
+        let _any_code = lab.shell(&format!(
+            "strace -f -qq -o calls blocklab fio --no-save --name=x --filesize=4k \
+             --ioengine={engine} --nrfiles=101"
+        ));
+        each(&lab.read("calls"))
     };
     // With the checks of descriptors that the standard library makes in debug builds. Before a directory is
     // removed, one call asks whether a device has come since the last one.
@@ -253,24 +244,18 @@ fn each(trace: &str) -> usize {
 fn a_file_system_is_filled_without_a_size() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path().join("full")).expect("a folder");
-    let program = lab.command().get_program().to_owned();
-    let script = "mount -t tmpfs -o size=4m none full || exit 99; \
-                  \"$0\" fio --no-save --name=a --directory=full --fill_device=1 --rw=write \
-                  --bs=64k --nrfiles=2 --output-format=json && stat -c %s full/*";
-    let mut alone = Command::new("unshare");
-    alone.args(["-rm", "sh", "-c", script]).arg(program);
-    let Ok(output) = alone.current_dir(lab.path()).output() else {
-        println!("skipped: unshare is not installed");
-        return;
-    };
-    if output.status.code() != Some(0) {
-        let why = String::from_utf8_lossy(&output.stderr);
+    let ran = lab.shell(
+        "unshare -rm sh -c 'mount -t tmpfs -o size=4m none full || exit 99; \
+         blocklab fio --no-save --name=a --directory=full --fill_device=1 --rw=write --bs=64k \
+         --nrfiles=2 --output-format=json && stat -c %s full/*'",
+    );
+    if ran.code != Some(0) {
+        let why = ran.err;
         assert!(why.contains("unshare") || why.contains("mount"), "{why}");
         println!("skipped: {why}");
         return;
     }
-    let out = String::from_utf8_lossy(&output.stdout);
-    let (report, sizes) = out.rsplit_once("}\n").expect("JSON, then sizes");
+    let (report, sizes) = ran.out.rsplit_once("}\n").expect("JSON, then sizes");
     let report = json(&format!("{report}}}"));
     assert_eq!(report["jobs"][0]["error"], 0);
     let written = report["jobs"][0]["write"]["io_bytes"].as_u64();

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use blocklab_proof::{Lab, fio_is_there, good, json};
+use blocklab_proof::{Lab, fio_is_there, good, json, send};
 use serde_json::Value;
 use stand::kernel::{Loop, Mount};
 use stand::text;
@@ -24,10 +24,6 @@ fn a_signal_asks_for_the_results_so_far() {
     ]);
     let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
     let pid = child.id().to_string();
-    let signal = |name: &str| {
-        let sent = Command::new("kill").args(["-s", name, &pid]).status();
-        assert!(sent.expect("kill starts").success(), "{name}");
-    };
     let mut out = BufReader::new(child.stdout.take().expect("piped"));
     let mut read_to = |words: &str| {
         let mut line = String::new();
@@ -38,9 +34,9 @@ fn a_signal_asks_for_the_results_so_far() {
         }
     };
     read_to("Starting 1 process");
-    signal("USR1");
+    send("USR1", &pid);
     read_to("Run status group 0");
-    signal("INT");
+    send("INT", &pid);
     let mut rest = String::new();
     out.read_to_string(&mut rest).expect("text");
     assert!(rest.contains("Run status group 0"), "{rest}");

@@ -123,14 +123,15 @@ fn a_directory_that_holds_something_stays() {
     let kept = lab.path().join("x.0.0/kept");
     fs::create_dir(lab.path().join("x.0.0")).expect("a folder");
     fs::write(&kept, "mine").expect("a file");
-    for (engine, more) in [
-        ("dirdelete", ""),
-        ("dircreate", ""),
-        ("dirdelete", "--readonly"),
+    for (engine, more, why) in [
+        ("dirdelete", "", "Directory not empty"),
+        ("dircreate", "", "File exists"),
+        ("dirdelete", "--readonly", "the run is read-only"),
     ] {
         let line = format!("fio --no-save --name=x --filesize=4k --ioengine={engine} {more}");
         let run = lab.blocklab(line.split_whitespace());
         assert_eq!(run.code, Some(1), "{engine} {more}: {}{}", run.out, run.err);
+        assert!(run.err.contains(why), "{engine} {more}: {}", run.err);
         assert!(kept.is_file(), "{engine} {more}");
     }
 }

@@ -77,7 +77,7 @@ fn idleness_is_reported_in_the_words_of_fio() {
 }
 
 #[test]
-fn what_all_jobs_moved_stands_in_a_file_for_each_direction() {
+fn what_all_jobs_moved_is_in_a_file_for_each_direction() {
     let lab = Lab::new();
     ours(&lab, &["--bandwidth-log"]);
     let speeds = |direction: &str| -> Vec<u64> {

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
 
 use blocklab_proof::rack::{Rack, can_run, rank_program, script, works};
-use blocklab_proof::{Lab, json};
+use blocklab_proof::{Lab, json, send};
 use serde_json::Value;
 
 /// A fleet on all hosts, on its way.
@@ -109,7 +109,7 @@ fn a_killed_rank_is_named_and_the_others_keep_what_they_have() {
         rack.await_frames();
         let ranks = processes("blocklab-rank", &lost);
         assert_eq!(ranks.len(), 1, "one rank of {lost}");
-        assert!(works("kill", &format!("-9 {}", ranks[0])));
+        send("KILL", &ranks[0].to_string());
     });
     assert_eq!(end.code, Some(3), "{}", end.words);
     let named = format!("{lost} is lost");

@@ -4,10 +4,9 @@
 mod stand;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use blocklab_proof::{Lab, Printed, good};
+use blocklab_proof::{Lab, Printed, good, json};
 use blocklab_store::Store;
 use blocklab_workload::Direction;
 use stand::kernel::Mount;
@@ -214,22 +213,16 @@ fn without_proc_a_run_is_removed_and_a_file_is_refused_with_the_reason() {
     let line = "run --quiet --target null --runtime 10ms --repeat 1";
     good(lab.blocklab(line.split(' ')));
     lab.write("page.html", "mine");
-    let script = "mount -t tmpfs none /proc || exit 99; \"$0\" report latest --html page.html; \
-                  \"$0\" rm latest";
-    let mut alone = Command::new("unshare");
-    alone.args(["-rm", "sh", "-c", script]);
-    alone.arg(lab.command().get_program());
-    alone.env("BLOCKLAB_STORE", lab.store().root());
-    let Ok(output) = alone.current_dir(lab.path()).output() else {
-        println!("skipped: unshare is not installed");
-        return;
-    };
-    let words = String::from_utf8_lossy(&output.stderr);
-    if output.status.code() != Some(0) && (words.contains("unshare") || words.contains("mount:")) {
+    let ran = lab.shell(
+        "unshare -rm sh -c 'mount -t tmpfs none /proc || exit 99; \
+         blocklab report latest --html page.html; blocklab rm latest'",
+    );
+    let words = &ran.err;
+    if ran.code != Some(0) && (words.contains("unshare") || words.contains("mount:")) {
         println!("skipped: {words}");
         return;
     }
-    assert_eq!(output.status.code(), Some(0), "{words}");
+    assert_eq!(ran.code, Some(0), "{words}");
     assert!(words.contains("/proc is not mounted"), "{words}");
     let runs = lab.store().list().runs;
     assert!(runs.is_empty(), "{runs:?}");
@@ -327,25 +320,12 @@ fn the_limit_of_file_sizes_is_reported_and_leaves_nothing() {
     let lab = Lab::new();
     let disk = lab.path().join("disk");
     fs::create_dir(&disk).expect("a folder");
-    let mut shell = std::process::Command::new("sh");
-    shell.current_dir(lab.path());
-    let mut command = lab.command();
-    command.args(["run", "--quiet", "--target", "disk", "--size", "16MiB"]);
-    let program = Path::new(command.get_program());
-    let words: Vec<&str> = command
-        .get_args()
-        .filter_map(|word| word.to_str())
-        .collect();
     // In blocks of 512 bytes: 4 MiB.
-    let line = format!("ulimit -f 8192; exec {} {}", text(program), words.join(" "));
-    let output = shell.env("BLOCKLAB_STORE", "runs").args(["-c", &line]);
-    let output = output.output().expect("a shell");
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{error}");
-    assert!(
-        error.contains("File too large") && error.contains("ulimit -f"),
-        "{error}"
-    );
+    let ran = lab.shell("ulimit -f 8192; exec blocklab run --quiet --target disk --size 16MiB");
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    for word in ["File too large", "ulimit -f"] {
+        assert!(ran.err.contains(word), "{}", ran.err);
+    }
     assert_eq!(fs::read_dir(&disk).expect("the folder").count(), 0);
 }
 
@@ -372,18 +352,28 @@ fn a_run_that_may_not_be_read_is_not_hidden() {
     assert!(shown.err.contains("Permission denied"), "{}", shown.err);
 }
 
+/// The text of a golden record.
+fn golden(name: &str) -> String {
+    let folder = blocklab_proof::root().join("crates/record/golden/v2");
+    fs::read_to_string(folder.join(name)).expect("a golden record")
+}
+
+/// Puts a record into the store as a run; its id.
+fn put(lab: &Lab, record: &str) -> String {
+    let id = json(record)["id"].as_str().expect("an id").to_owned();
+    let folder = lab.path().join("runs").join(&id);
+    fs::create_dir_all(&folder).expect("a folder");
+    fs::write(folder.join("record.json"), record).expect("written");
+    id
+}
+
 /// Format 1 is of builds before the first release. A run of it is refused by every command that
 /// reads runs, with what would work, and hides no other run.
 #[test]
 fn a_run_of_an_older_format_is_refused_by_its_number() {
     let lab = Lab::new();
-    let golden = blocklab_proof::root().join("crates/record/golden/v2/described.json");
-    let text = fs::read_to_string(golden).expect("a golden record");
-    let text = text.replacen("\"format\": 2", "\"format\": 1", 1);
-    let id = "20260101-000000-k3f";
-    let folder = lab.path().join("runs").join(id);
-    fs::create_dir_all(&folder).expect("a folder");
-    fs::write(folder.join("record.json"), &text).expect("written");
+    let text = golden("described.json").replacen("\"format\": 2", "\"format\": 1", 1);
+    let (id, other) = (&*put(&lab, &text), put(&lab, &golden("bought.json")));
     lab.write("old.json", &text);
     let words = "format 1 is older than this version reads (from 2 on); repeat the run";
     for line in [
@@ -398,29 +388,18 @@ fn a_run_of_an_older_format_is_refused_by_its_number() {
     }
     let listed = lab.blocklab(["list"]);
     assert!(listed.err.contains(words), "{}", listed.err);
+    assert!(listed.out.contains(&other), "{}", listed.out);
 }
 
 /// Golden records, with limits of every kind: every command that reads runs reads them.
 #[test]
 fn golden_runs_are_shown_compared_and_exported() {
     let lab = Lab::new();
-    let golden = blocklab_proof::root().join("crates/record/golden/v2");
-    let mut ids = Vec::new();
-    for name in ["bought.json", "described.json"] {
-        let text = fs::read_to_string(golden.join(name)).expect("a golden record");
-        let id = blocklab_proof::json(&text)["id"]
-            .as_str()
-            .map(str::to_owned);
-        let id = id.expect("an id");
-        let folder = lab.path().join("runs").join(&id);
-        fs::create_dir_all(&folder).expect("a folder");
-        fs::write(folder.join("record.json"), text).expect("written");
-        ids.push(id);
-    }
-    let [bought, described] = [&*ids[0], &*ids[1]];
+    let ids = ["bought.json", "described.json"].map(|name| put(&lab, &golden(name)));
+    let [bought, described] = ids.each_ref().map(String::as_str);
     let listed = good(lab.blocklab(["list"]));
     assert!(listed.contains(bought) && listed.contains(described));
-    let shown = blocklab_proof::json(&good(lab.blocklab(["show", described, "--json"])));
+    let shown = json(&good(lab.blocklab(["show", described, "--json"])));
     let limits = &shown["targets"][0]["limits"];
     assert_eq!(limits[1]["name"], "3 x 2 x ssd: fast: volume IOPS (peak)");
     assert_eq!(limits[14]["name"], "big: EBS throughput (peak)");
@@ -433,8 +412,7 @@ fn golden_runs_are_shown_compared_and_exported() {
     good(lab.blocklab(["compare", bought, described]));
     good(lab.blocklab(["diagnose", bought, "--expect", "2xgp2:100GiB@r5d.xlarge"]));
     good(lab.blocklab(["export", bought, "--format", "csv"]));
-    let exported =
-        blocklab_proof::json(&good(lab.blocklab(["export", bought, "--format", "json"])));
+    let exported = json(&good(lab.blocklab(["export", bought, "--format", "json"])));
     assert_eq!(exported["format"], 2);
     let limit = &exported["targets"][0]["limits"][1];
     assert_eq!(
@@ -450,36 +428,21 @@ fn golden_runs_are_shown_compared_and_exported() {
 fn a_limit_of_the_address_space_is_named_or_has_no_effect() {
     let lab = Lab::new();
     let run = |kilobytes: u32, threads: u32| {
-        let mut command = lab.command();
-        command.args(["fio", "--no-save", "--name=a", "--rw=read", "--size=64k"]);
-        command.args(["--filename=null", &format!("--numjobs={threads}")]);
-        let program = Path::new(command.get_program());
-        let words: Vec<&str> = command
-            .get_args()
-            .filter_map(|word| word.to_str())
-            .collect();
-        let line = format!(
-            "ulimit -v {kilobytes}; exec {} {}",
-            text(program),
-            words.join(" ")
-        );
-        let mut shell = std::process::Command::new("sh");
-        let output = shell.current_dir(lab.path()).args(["-c", &line]).output();
-        let output = output.expect("a shell");
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        (output.status.code(), error)
+        lab.shell(&format!(
+            "ulimit -v {kilobytes}; exec blocklab fio --no-save --name=a --rw=read --size=64k \
+             --filename=null --numjobs={threads}"
+        ))
     };
     for kilobytes in [150_000, 250_000, 300_000, 350_000] {
-        let (code, error) = run(kilobytes, 4);
-        assert_eq!(code, Some(0), "{kilobytes}: {error}");
+        let ran = run(kilobytes, 4);
+        assert_eq!(ran.code, Some(0), "{kilobytes}: {}", ran.err);
     }
-    let (code, error) = run(300_000, 1_000);
+    let ran = run(300_000, 1_000);
     // As fio ends where it cannot begin.
-    assert_eq!(code, Some(1), "{error}");
-    assert!(
-        error.contains("1000 threads") && error.contains("ulimit -v"),
-        "{error}"
-    );
+    assert_eq!(ran.code, Some(1), "{}", ran.err);
+    for word in ["1000 threads", "ulimit -v"] {
+        assert!(ran.err.contains(word), "{}", ran.err);
+    }
 }
 
 /// The story: the last line of the findings named no store where `--store` chose another one, so that its

@@ -4,8 +4,8 @@
 mod stand;
 
 use std::fs;
-use std::process::Command;
 
+use blocklab_proof::python;
 use blocklab_record::{JobResult, Latency, Record};
 use blocklab_stats::Histogram;
 use blocklab_workload::Direction;
@@ -160,14 +160,9 @@ for text in sys.argv[1:]:
 
 #[test]
 fn another_reader_finds_the_same_in_a_histogram() {
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
-    let probe = Command::new(&python)
-        .args(["-c", "import hdrh.histogram"])
-        .output();
-    if !probe.is_ok_and(|output| output.status.success()) {
-        let why = "no python3 with the package hdrhistogram here";
-        return skip("reading a histogram with another program", why);
-    }
+    let Some(mut reader) = python("hdrh.histogram") else {
+        return;
+    };
     let stand = Stand::new();
     let study = "[[case]]\nname = \"rate\"\nengine = \"psync\"\nsize = \"4MiB\"\n\
                  rate_iops = 5000\narrivals = \"poisson\"\nmix = { read = 50, write = 50 }\n\
@@ -184,7 +179,6 @@ fn another_reader_finds_the_same_in_a_histogram() {
         5,
         "reads, writes and their responses; reads"
     );
-    let mut reader = Command::new(&python);
     reader.args(["-c", DECODE]);
     reader.args(latencies.iter().map(|latency| &latency.histogram_hdr));
     let output = reader.output().expect("python3 starts");

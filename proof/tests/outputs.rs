@@ -65,7 +65,7 @@ fn what_somebody_else_wrote_stays_until_it_is_forced() {
     }
     let usual = format!("blocklab-report-{SECOND}.html");
     lab.write(&usual, "precious");
-    assert_eq!(lab.blocklab(["report", "latest"]).code, Some(2));
+    lab.refused(["report", "latest"], &[&usual, "--force"]);
     for line in OURS {
         fs::write(&path, "precious").expect("written");
         good(run(&lab, line, "mine.html", true));

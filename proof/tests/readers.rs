@@ -2,9 +2,9 @@
 //! run and compared with `export`.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
-use blocklab_proof::{Lab, good, root};
+use blocklab_proof::{Lab, good, python, root};
 
 /// Two passes of every case of the first study, in no time.
 const LOAD: &str = "run -q --repeat 2 --runtime 200ms --seed 3 --target sim:gp3:1TiB --store runs";
@@ -13,19 +13,6 @@ fn lab() -> Lab {
     let lab = Lab::new();
     good(lab.blocklab(LOAD.split(' ')));
     lab
-}
-
-/// Python with a module; nothing where it is not there.
-fn python(module: &str) -> Option<Command> {
-    let program = std::env::var("PYTHON").unwrap_or_else(|_| "python3".into());
-    let probe = Command::new(&program)
-        .args(["-c", &format!("import {module}")])
-        .output();
-    if !probe.is_ok_and(|printed| printed.status.success()) {
-        println!("skipped: no python3 with {module} here");
-        return None;
-    }
-    Some(Command::new(program))
 }
 
 #[track_caller]
@@ -346,7 +333,7 @@ fn packed(variable: Option<(&str, &str)>) -> Option<String> {
                   print(*config['config']['Labels'].items(), sep='\\n')\n\
                   for deb in glob.glob('dist/*.deb'):\n    \
                   print(subprocess.run(['dpkg-deb', '--field', deb], capture_output=True, text=True).stdout)\n";
-    let mut python = self::python("zipfile").expect("it was there");
+    let mut python = blocklab_proof::python("zipfile").expect("it was there");
     let printed = python.args(["-c", script]).current_dir(lab.path()).output();
     Some(well(&printed.unwrap()))
 }

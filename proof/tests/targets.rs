@@ -168,33 +168,15 @@ fn a_scratch_file_has_no_name_at_any_moment() {
     assert!(stand.left().is_empty(), "{:?}", stand.left());
 }
 
-/// A run under a limit of file sizes was killed by the kernel and left its scratch file.
-#[test]
-fn a_limit_of_file_sizes_leaves_nothing() {
-    let stand = Stand::new();
-    let program = stand.lab.command();
-    let line = format!(
-        "ulimit -f 1024; exec {} run --quiet --size 16MiB --no-save --target {}",
-        program.get_program().display(),
-        stand.disk_text()
-    );
-    let ended = Command::new("sh").args(["-c", &line]).output();
-    assert!(!ended.expect("a shell").status.success());
-    assert!(stand.left().is_empty(), "{:?}", stand.left());
-}
-
 /// `diskspd -c` took an empty file of the user, was interrupted while it filled it, and removed it as
 /// if it had made it: its name, mode and owner were lost.
 #[test]
 fn a_file_that_was_there_outlives_a_layout_that_fails() {
     let stand = Stand::new();
     let file = stand.file("mine", b"");
-    let line = format!(
-        "ulimit -f 1024; exec {} diskspd --no-save -c16M -d1 {file}",
-        stand.lab.command().get_program().display(),
-    );
-    let ended = Command::new("sh").args(["-c", &line]).output();
-    assert!(!ended.expect("a shell").status.success());
+    let line = format!("ulimit -f 1024; exec blocklab diskspd --no-save -c16M -d1 {file}");
+    let ended = stand.lab.shell(&line);
+    assert!(ended.err.contains("File too large"), "{}", ended.err);
     assert_eq!(fs::read(&file).expect("still there"), b"");
 }
 
@@ -429,26 +411,17 @@ fn a_device_that_may_not_be_opened_is_reported_with_what_would_work() {
 #[test]
 fn more_files_than_the_soft_limit_of_open_ones() {
     let stand = Stand::new();
-    let program = stand.lab.command();
-    let line = format!(
-        "ulimit -S -n 256; exec {} fio --no-save --name=a --rw=read --nrfiles=400 --size=1600k \
-         --directory={}",
-        program.get_program().display(),
-        stand.disk_text()
-    );
-    let hard = Command::new("sh").args(["-c", "ulimit -H -n"]).output();
-    let hard = String::from_utf8(hard.expect("a shell").stdout).expect("text");
+    let hard = stand.lab.shell("ulimit -H -n").out;
     if hard.trim().parse::<u64>().is_ok_and(|hard| hard < 1200) {
         skip("many files", "the hard limit of open files is low here");
         return;
     }
-    let mut command = Command::new("sh");
-    let output = command
-        .args(["-c", &line])
-        .current_dir(stand.lab.path())
-        .output();
-    let output = output.expect("a shell");
-    assert!(output.status.success(), "{output:?}");
+    let ended = stand.lab.shell(&format!(
+        "ulimit -S -n 256; exec blocklab fio --no-save --name=a --rw=read --nrfiles=400 \
+         --size=1600k --directory={}",
+        stand.disk_text()
+    ));
+    assert_eq!(ended.code, Some(0), "{}", ended.err);
 }
 
 /// `run --target /dev/null` measured nothing and called the target smaller than at its start, a terminal was

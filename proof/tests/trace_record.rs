@@ -5,7 +5,7 @@ mod stand;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use blocklab_proof::{Lab, good, json};
+use blocklab_proof::{Lab, good, json, send};
 use stand::kernel::Loop;
 
 /// Nothing beside the kernel reads or writes a loop device of our own but what probes new devices,
@@ -46,9 +46,7 @@ fn what_a_device_was_asked_to_do_is_in_the_trace() {
         "skip=8192",
         "iflag=direct",
     ]);
-    let mut kill = Command::new("kill");
-    let sent = kill.args(["-INT", &recording.id().to_string()]).status();
-    assert!(sent.expect("kill starts").success());
+    send("INT", &recording.id().to_string());
     let ended = recording.wait().expect("it ends");
     let mut rest = String::new();
     said.read_to_string(&mut rest).expect("text");

@@ -1,6 +1,6 @@
 //! Data validation of Vdbench's parameter files, with storage that changes behind its back.
 
-use blocklab_proof::{Lab, Printed};
+use blocklab_proof::{Lab, Printed, send};
 use blocklab_record::ErrorKind;
 
 /// Formats 64 blocks, writes each again, and reads them all; `meddle` is a shell command between
@@ -171,11 +171,7 @@ fn kill_in_the_middle(lab: &Lab) {
     // Its first process only waits for the one that works.
     let children = format!("/proc/{0}/task/{0}/children", run.id());
     let worker = std::fs::read_to_string(children).expect("it has a child");
-    let worker = worker.trim().to_owned();
-    let killed = std::process::Command::new("kill")
-        .args(["-9", &worker])
-        .status();
-    assert!(killed.expect("kill starts").success(), "{worker}");
+    send("KILL", worker.trim());
     assert_eq!(run.wait().expect("it ends").code(), Some(128 + 9));
 }
 

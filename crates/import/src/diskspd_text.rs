@@ -588,9 +588,7 @@ impl Outcome {
             job
         });
         let jobs: Vec<Job> = jobs.collect();
-        let is_known = jobs
-            .iter()
-            .any(|job| job.read.shape.is_known() || job.write.shape.is_known());
+        let is_known = jobs.iter().any(Job::knows_shape);
         if !self.tables.is_empty() && !is_only_target && !is_known {
             found.note(
                 "percentiles are reported for all targets together: those of each are unknown",

@@ -275,6 +275,11 @@ impl Job {
         [&self.read, &self.write, &self.trim, &self.sync]
     }
 
+    /// Whether the distribution of any latency of reads or writes is known.
+    pub fn knows_shape(&self) -> bool {
+        self.read.shape.is_known() || self.write.shape.is_known()
+    }
+
     fn result(self) -> JobResult {
         let all = Direction::ALL.into_iter().zip(self.directions());
         let moved = all.filter(|(_, figures)| figures.ios > 0);

@@ -43,7 +43,7 @@ pub(super) fn read(sources: &[Source]) -> Result<Found, Mistake> {
 
 fn knows_shapes(found: &Found) -> bool {
     let mut jobs = found.cases.iter().flat_map(|case| &case.jobs);
-    jobs.any(|job| job.read.shape.is_known() || job.write.shape.is_known())
+    jobs.any(Job::knows_shape)
 }
 
 /// When the first interval of all ended: its time of day and, of newer versions, its date too.

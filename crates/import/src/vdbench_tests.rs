@@ -102,7 +102,7 @@ pub(crate) fn vdbench(files: &[(&str, &str)]) -> Record {
     only(import(Tool::Vdbench, &sources).expect("sound"))
 }
 
-/// Somebody requested 100 and for 200 operations a second in one run definition and got "150
+/// Somebody asked for 100 and for 200 operations a second in one run definition and got "150
 /// IOPS ± 247 %": loops give many runs one name, and runs of one name were passes of one case.
 #[test]
 fn each_loop_of_vdbench_is_a_case_of_its_own() {
@@ -196,7 +196,7 @@ fn a_stopped_run_takes_nothing_from_the_others() {
 
 /// All directories of before 5.04.07 were dated 1970: their rows have no date, but summary.html has.
 #[test]
-fn the_date_of_a_vdbench_run_stands_in_its_summary() {
+fn a_vdbench_run_has_the_date_of_its_summary() {
     for (head, expected) in [
         (
             "Vdbench summary report, created 23:04:10 Apr 03 2019 ICT (16:04:10 Apr 03 2019 UTC)\n",

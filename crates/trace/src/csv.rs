@@ -436,13 +436,10 @@ pub(crate) fn split(line: &[u8], separator: Separator, fields: &mut Vec<(u32, u3
 }
 
 /// Begin and end of what is left between two places without blanks and quotes around it.
-fn bare(line: &[u8], mut from: usize, mut to: usize) -> (u32, u32) {
-    while from < to && line[from].is_ascii_whitespace() {
-        from += 1;
-    }
-    while from < to && line[to - 1].is_ascii_whitespace() {
-        to -= 1;
-    }
+fn bare(line: &[u8], from: usize, to: usize) -> (u32, u32) {
+    let value = line[from..to].trim_ascii_start();
+    let mut from = to - value.len();
+    let mut to = from + value.trim_ascii_end().len();
     if to - from >= 2 && line[from] == b'"' && line[to - 1] == b'"' {
         (from, to) = (from + 1, to - 1);
     }
@@ -501,8 +498,17 @@ mod tests {
     use crate::{Operation, Source};
 
     fn preset(name: &str, text: &str) -> Vec<Operation> {
+        all(&mut of_set(name, text))
+    }
+
+    fn of_set<'a>(name: &str, text: &'a str) -> Split<Csv<&'a [u8]>> {
         let columns = Preset::find(name).expect("known").columns();
-        all(&mut Csv::new(text.as_bytes(), columns))
+        Csv::new(text.as_bytes(), columns)
+    }
+
+    fn described<'a>(columns: &str, text: &'a str) -> Split<Csv<&'a [u8]>> {
+        let columns = Columns::parse(columns).expect("a sound description");
+        Csv::new(text.as_bytes(), columns)
     }
 
     #[track_caller]
@@ -590,8 +596,7 @@ mod tests {
         let text = "Disk;When;Type;LBA;Size;Took\n a ; 12.5 ; flush ; ; ; 1\nb;13;D;8;0x200;2\n";
         let columns = "time=when:ms,op=Type,offset=LBA:sectors,length=Size,device=Disk,\
                        latency=Took:us,separator=semicolon";
-        let columns = Columns::parse(columns).expect("a sound description");
-        let mut csv = Csv::new(text.as_bytes(), columns);
+        let mut csv = described(columns, text);
         let got = all(&mut csv);
         check(got[0], 12_500_000, Some(1000), Sync, (0, 0));
         check(got[1], 13_000_000, Some(2000), Trim, (4096, 512));
@@ -603,9 +608,8 @@ mod tests {
     fn a_long_title_names_its_column() {
         let title = "offset ".repeat(10);
         let columns = format!("time=1:s,op=2,offset={title},length=4");
-        let columns = Columns::parse(&columns).expect("a sound description");
         let text = format!("Time,Op,{title},Size\n1,R,512,4096\n");
-        let got = all(&mut Csv::new(text.as_bytes(), columns));
+        let got = all(&mut described(&columns, &text));
         check(got[0], SECOND, None, Read, (512, 4096));
     }
 
@@ -617,8 +621,7 @@ mod tests {
             ("time=1:us,completed=2:us", 140_000),
         ] {
             let columns = format!("{columns},op=3,offset=4,length=5,latency=6:us");
-            let columns = Columns::parse(&columns).expect("a sound description");
-            let got = all(&mut Csv::new("100,150,R,0,512,10\n".as_bytes(), columns));
+            let got = all(&mut described(&columns, "100,150,R,0,512,10\n"));
             check(got[0], issued, Some(10_000), Read, (0, 512));
         }
     }
@@ -626,9 +629,8 @@ mod tests {
     /// The story: the times of completions without latencies were taken as those of the issue, without a word.
     #[test]
     fn completions_without_latencies_are_remarked() {
-        let columns = Columns::parse("completed=1:us,op=2,offset=3,length=4,latency=5:us");
-        let text = "100,R,0,512,10\n150,R,0,512,\n";
-        let mut csv = Csv::new(text.as_bytes(), columns.expect("a sound description"));
+        let columns = "completed=1:us,op=2,offset=3,length=4,latency=5:us";
+        let mut csv = described(columns, "100,R,0,512,10\n150,R,0,512,\n");
         let got = all(&mut csv);
         assert_eq!((got[0].at.0, got[1].at.0), (90_000, 150_000));
         let remark = "1 completion without a latency is taken as issued at the time of completion";
@@ -639,9 +641,8 @@ mod tests {
     /// that was read last.
     #[test]
     fn an_impossible_operation_of_a_second_is_reported_with_its_own_line() {
-        let columns = Preset::find("tencent").expect("known").columns();
         let text = "1538400000,0,8,0,77\n1538400000,0,0,0,77\n1538400001,0,8,0,77\n";
-        let error = fault(&mut Csv::new(text.as_bytes(), columns));
+        let error = fault(&mut of_set("tencent", text));
         assert!(error.starts_with("line 2: 0 bytes"), "{error}");
     }
 
@@ -649,10 +650,9 @@ mod tests {
     /// its beginning on again, and the table was refused as out of order.
     #[test]
     fn a_second_of_any_number_of_operations_stays_in_order() {
-        let columns = Preset::find("tencent").expect("known").columns();
         let second = "1538400000,0,8,0,77\n".repeat(MAX_PER_SECOND + 2);
         let text = format!("{second}1538400001,0,8,0,77\n");
-        let got = all(&mut Csv::new(text.as_bytes(), columns));
+        let got = preset("tencent", &text);
         assert!(got.is_sorted_by_key(|operation| operation.at));
         let last = got[got.len() - 3..].iter();
         let moments: Vec<u64> = last.map(|op| op.at.0 - 1_538_400_000 * SECOND).collect();
@@ -664,10 +664,9 @@ mod tests {
     #[test]
     fn quotes_blank_lines_and_a_byte_order_mark_are_not_of_the_values() {
         let columns = "time=Time:s,op=Op,offset=Offset,length=Size,device=Disk:Name";
-        let columns = Columns::parse(columns).expect("a sound description");
         let text = "\u{feff}\n\"Time\",\"Op\",\"Offset\",\"Size\",\"Disk:Name\"\r\n\
                     \"1.5\",\"W\", \"4096\" ,\"512\",\"a, b\"\r\n";
-        let mut csv = Csv::new(text.as_bytes(), columns);
+        let mut csv = described(columns, text);
         let got = all(&mut csv);
         check(got[0], 1_500_000_000, None, Write, (4096, 512));
         assert_eq!(csv.targets(), ["a, b"]);
@@ -675,10 +674,7 @@ mod tests {
 
     #[test]
     fn damage_is_reported_with_its_line_and_what_would_work() {
-        let wrong = |text: &str| {
-            let columns = Preset::find("alibaba").expect("known").columns();
-            fault(&mut Csv::new(text.as_bytes(), columns))
-        };
+        let wrong = |text: &str| fault(&mut of_set("alibaba", text));
         let fine = "1,R,0,512,1\n";
         assert_eq!(
             wrong(&format!("{fine}1,R,0,512\n")),
@@ -691,8 +687,8 @@ mod tests {
         assert!(columns("time=1:s,op=2,offset=3").contains("`length` is missing"));
         assert!(columns("time=1,op=2,offset=3,length=4").contains("needs its unit"));
         assert!(columns("tim=1:s").contains("time"));
-        let named = Columns::parse("time=T:s,op=2,offset=3,length=4").expect("sound");
-        let error = fault(&mut Csv::new("a,b,c,d\n".as_bytes(), named));
+        let named = "time=T:s,op=2,offset=3,length=4";
+        let error = fault(&mut described(named, "a,b,c,d\n"));
         assert!(
             error.contains("no column is called `T`; the header has a, b, c, d"),
             "{error}"

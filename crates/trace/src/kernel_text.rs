@@ -242,28 +242,17 @@ fn blkparse_line(line: &[u8], moment: Moment) -> Result<Option<Line<'_>>, String
         _ => return Ok(None),
     };
     let rwbs = word("kind of operation")?;
-    let Some(sector) = words
-        .next()
-        .filter(|word| word.iter().all(u8::is_ascii_digit))
-    else {
-        // A flush may have no sector.
-        return Ok(Some(Line {
-            event,
-            at,
-            device,
-            rwbs,
-            sector: 0,
-            bytes: 0,
-        }));
-    };
-    let sector = whole(sector, "sector")?;
-    let sectors = match words.next() {
-        Some(b"+") => {
+    // A flush may have no sector.
+    let (mut sector, mut sectors) = (0, 0);
+    if let Some(first) = words.next()
+        && first.iter().all(u8::is_ascii_digit)
+    {
+        sector = whole(first, "sector")?;
+        if words.next() == Some(b"+".as_slice()) {
             let count = words.next().ok_or("the number of sectors is missing")?;
-            whole(count, "number of sectors")?
+            sectors = whole(count, "number of sectors")?;
         }
-        _ => 0,
-    };
+    }
     Ok(Some(Line {
         event,
         at,
@@ -303,10 +292,9 @@ impl<R: BufRead> RawSource for Events<R> {
                 KernelText::Events => event_line(line),
                 KernelText::Blkparse => blkparse_line(line, self.moment),
             };
-            let read = read.map_err(|why| TraceError::Line(self.lines.number(), why))?;
-            if let Some(read) = read {
+            if let Some(read) = read.map_err(|why| self.lines.wrong(why))? {
                 pair(&mut self.names, &mut self.paired, &read)
-                    .map_err(|why| TraceError::Line(self.lines.number(), why))?;
+                    .map_err(|why| self.lines.wrong(why))?;
             }
         }
     }

@@ -23,7 +23,7 @@ pub const EDQUOT: i32 = 122;
 
 /// Name, number and text of the errors that storage fails with; the texts are those of the GNU C
 /// library.
-const ERRORS: [(&str, i32, &str); 64] = [
+const ERRORS: [(&str, i32, &str); 65] = [
     ("EPERM", 1, "Operation not permitted"),
     ("ENOENT", 2, "No such file or directory"),
     ("ESRCH", 3, "No such process"),
@@ -60,6 +60,7 @@ const ERRORS: [(&str, i32, &str); 64] = [
     ("ERANGE", 34, "Numerical result out of range"),
     ("ENAMETOOLONG", 36, "File name too long"),
     ("ENOSYS", 38, "Function not implemented"),
+    ("ENOTEMPTY", 39, "Directory not empty"),
     ("ELOOP", 40, "Too many levels of symbolic links"),
     // A reservation of another host.
     ("EBADE", 52, "Invalid exchange"),

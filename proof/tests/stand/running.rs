@@ -9,6 +9,8 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use blocklab_proof::send;
+
 /// Nothing here may take longer, on whatever machine: a run that does hangs.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -165,10 +167,4 @@ impl Running {
             progress: self.progress,
         }
     }
-}
-
-fn send(signal: &str, to: &str) {
-    let words = format!("kill -s {signal} -- {to}");
-    let sent = Command::new("sh").args(["-c", &words]).status();
-    assert!(sent.expect("a shell").success(), "{words}");
 }

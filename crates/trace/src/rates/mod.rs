@@ -261,30 +261,16 @@ fn missing_intervals(intervals: &BTreeMap<u64, RateInterval>) -> Option<String> 
 /// A remark for each figure that some intervals lack although they have that of the other direction.
 fn one_sided(intervals: &[RateInterval]) -> Vec<String> {
     type Figure = fn(&RateInterval) -> Option<f64>;
-    let pairs: [(&str, Figure, Figure); 4] = [
-        (
-            "reads",
-            |interval| interval.read_iops,
-            |interval| interval.write_iops,
-        ),
-        (
-            "writes",
-            |interval| interval.write_iops,
-            |interval| interval.read_iops,
-        ),
-        (
-            "bytes read",
-            |interval| interval.read_bytes_per_s,
-            |interval| interval.write_bytes_per_s,
-        ),
-        (
-            "bytes written",
-            |interval| interval.write_bytes_per_s,
-            |interval| interval.read_bytes_per_s,
-        ),
+    // Each direction is beside the other one.
+    const FIGURES: [(&str, Figure); 4] = [
+        ("reads", |interval| interval.read_iops),
+        ("writes", |interval| interval.write_iops),
+        ("bytes read", |interval| interval.read_bytes_per_s),
+        ("bytes written", |interval| interval.write_bytes_per_s),
     ];
     let mut remarks = Vec::new();
-    for (name, figure, other) in pairs {
+    for (place, (name, figure)) in FIGURES.iter().enumerate() {
+        let (_, other) = FIGURES[place ^ 1];
         let is_known = intervals.iter().any(|interval| figure(interval).is_some());
         let lacking = intervals
             .iter()
