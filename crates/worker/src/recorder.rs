@@ -220,7 +220,7 @@ pub struct Recorder {
     pub assumed_writes: Counter,
     /// Bytes of the assumed writes.
     pub assumed_bytes: Counter,
-    failures: Mutex<Vec<Failure>>,
+    failures: Arc<Mutex<Vec<Failure>>>,
     miscompares: Mutex<Miscompares>,
     /// The operations in flight of each worker that counts here.
     outstanding: Mutex<Vec<Arc<Outstanding>>>,
@@ -304,9 +304,13 @@ impl Recorder {
         recorder
     }
 
-    /// A recorder that counts nothing, for load that is in no result.
-    pub(crate) fn discarding() -> Self {
-        Self::new(RecorderSpec::default())
+    /// A recorder that counts nothing, for load that is in no result. What fails in it is reported here all
+    /// the same, as it may end the job.
+    pub(crate) fn discarding(&self) -> Self {
+        Self {
+            failures: Arc::clone(&self.failures),
+            ..Self::new(RecorderSpec::default())
+        }
     }
 
     /// The counters of a direction, whose figures are the result; `None` for one that the job does
@@ -568,7 +572,7 @@ mod tests {
     #[test]
     fn a_hundred_miscompares_are_kept_and_all_are_counted() {
         let kept_of = |found: u64| {
-            let recorder = Recorder::discarding();
+            let recorder = Recorder::default();
             for index in 0..found {
                 let miscompare = Miscompare {
                     offset: index * 4096,
