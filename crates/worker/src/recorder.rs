@@ -192,8 +192,8 @@ pub struct Recorder {
     pub overdue: Counter,
     /// One more than the depth that a search has found; 0 before.
     found_depth: Counter,
-    /// When the first operation was issued, on the run's clock.
-    pub first_issue: Counter,
+    /// When its thread began, on the run's clock; `u64::MAX` as long as it has not.
+    pub begun: Counter,
     /// When the last operation completed.
     pub last_completion: Counter,
     /// Depths and batches, if the job records them.
@@ -299,8 +299,7 @@ impl Recorder {
             log: wanted.log.map(|rule| Mutex::new(LogBook::new(rule))),
             ..Self::default()
         };
-        // Nothing was issued yet; the first issue is the smallest value set.
-        recorder.first_issue.set(u64::MAX);
+        recorder.begun.set(u64::MAX);
         recorder
     }
 
