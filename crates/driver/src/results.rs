@@ -110,7 +110,7 @@ pub(crate) fn omit_moments(measurement: &mut Measurement) {
 /// The measurement without its series.
 fn measurement(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: &Seen) -> Measurement {
     let members = workers.members.iter();
-    let first_issues = members.map(|member| member.recorder.first_issue.get());
+    let begins = members.map(|member| member.recorder.begun.get());
     let elapsed = seen.end.since(span.start);
     let jobs = run.workload.jobs.iter().enumerate();
     let mut cpu = span.after.since(&span.before);
@@ -119,7 +119,7 @@ fn measurement(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: &Seen) -> 
         pass: 1,
         started_ns: span.start.0,
         elapsed_ns: elapsed.0,
-        setup_ns: setup_ns(first_issues, span),
+        setup_ns: setup_ns(begins, span),
         jobs: jobs
             .map(|(index, job)| job_result(job, index, workers, seen))
             .collect(),
@@ -130,11 +130,11 @@ fn measurement(run: Run<'_>, workers: &Workers, span: &RunSpan, seen: &Seen) -> 
     }
 }
 
-/// From the call to the first issue of any worker, or to the start where none issued anything.
-fn setup_ns(first_issues: impl Iterator<Item = u64>, span: &RunSpan) -> u64 {
-    // The initial value: this worker issued nothing.
-    let issued = first_issues.filter(|first| *first < u64::MAX);
-    let first = issued.min().unwrap_or(span.start.0);
+/// From the call to the beginning of the first thread, or to the start where none began.
+fn setup_ns(begins: impl Iterator<Item = u64>, span: &RunSpan) -> u64 {
+    // The initial value: this thread never began.
+    let begun = begins.filter(|begun| *begun < u64::MAX);
+    let first = begun.min().unwrap_or(span.start.0);
     first.saturating_sub(span.called.0)
 }
 

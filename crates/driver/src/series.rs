@@ -94,9 +94,13 @@ impl IntervalSeries {
         let measured = windows.iter().map(|window| window.measure_from).min();
         let deadline = windows.iter().map(|window| window.deadline).max();
         let ramp_end = measured.unwrap_or(self.start);
-        // The measured time had begun, and begins anew in this slice with the last window of a search
-        // for a depth: the slice, of which `before` is the beginning, is no longer measured.
-        if self.ramp_end <= self.begun && self.begun < ramp_end && ramp_end < Nanos::MAX {
+        // The measured time begins anew in this slice, with the last window of a search for a depth: the
+        // slice is no longer measured. The search has counted from zero behind a ramp, of which `before` is
+        // as long as no slice of the search was closed.
+        if self.ramp_end < ramp_end && self.begun < ramp_end && ramp_end < Nanos::MAX {
+            if self.before_in_ramp {
+                self.before = Default::default();
+            }
             self.searched = true;
             self.before_in_ramp = true;
         }

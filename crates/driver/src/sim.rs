@@ -172,7 +172,7 @@ impl Simulation {
                     self.queue.push(end, Event::wake(index as u32));
                 }
             }
-            member.recorder.first_issue.set(self.now.0);
+            member.recorder.begun.set(self.now.0);
             self.turn(index, None, devices);
         }
         let load_end = watch

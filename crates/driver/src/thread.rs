@@ -117,7 +117,7 @@ impl ThreadSpec {
         let begun = self.clock.now();
         // From here on it is measured, and competes for a processor as any other thread does.
         drop(prompt);
-        self.recorder.first_issue.set(begun.0);
+        self.recorder.begun.set(begun.0);
         let before = ThreadUsage::now();
         let driven = state
             .target

@@ -11,7 +11,7 @@ use blocklab_record::{Interval, IntervalDirection, Measurement, Stopped};
 use blocklab_targets::Clock;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
-    Access, Direction, Engine, Job, Mix, Pace, Rate, SizedRamp, Stop, Workload,
+    Access, Direction, Engine, Job, LatencyTarget, Mix, Pace, Rate, SizedRamp, Stop, Workload,
 };
 
 const MIB: u64 = 1 << 20;
@@ -235,6 +235,26 @@ fn of_a_ramp_by_bytes_and_by_time() {
     let (length, moved) = with(Bytes(64 * MIB));
     assert!(length > 300_000_000, "{length}");
     assert_eq!(moved, 64 * MIB / 4096);
+}
+
+/// The story: a search for a depth that ended in the first slice behind a ramp had the operations of the ramp
+/// taken from its own, and the slice held nearly 2^64 of them.
+#[test]
+fn of_a_search_behind_a_ramp() {
+    for depth in [1, 8] {
+        let latency_target = Some(LatencyTarget {
+            limit: Nanos::from_secs(1),
+            window: Nanos::from_millis(100),
+            percentile: 90.0,
+            go_on: false,
+        });
+        let search = Job {
+            depth,
+            latency_target,
+            ..job(QUEUED, 1000, 2000)
+        };
+        assert_adds_up(&measured(vec![search], &simulated()));
+    }
 }
 
 /// Two slices of a second, one of them cut, were all that a pass of 2 s had to show.

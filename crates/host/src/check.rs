@@ -233,26 +233,26 @@ fn shared(machine: &Machine, node: &Node) -> Vec<Reason> {
 /// Who uses a disk or partition, other than the loop device `own` over it.
 fn shared_disk(machine: &Machine, disk: &Node, own: &Node) -> Vec<Reason> {
     // The device itself, other loop devices that show none of its bytes, and what lies on these.
-    let mut apart: BTreeSet<&Path> = BTreeSet::new();
-    let overlapping = machine.loops_beside(own);
+    let mut unrelated: BTreeSet<&Path> = BTreeSet::new();
+    let overlapping = machine.overlapping_loops(own);
     for device in machine.loops_on_device(&disk.facts.name) {
         if !overlapping.contains(&device) {
             let above = machine.above(&device.facts.name).into_iter();
-            apart.extend(above.map(|node| node.path.as_path()));
-            apart.insert(&device.path);
+            unrelated.extend(above.map(|node| node.path.as_path()));
+            unrelated.insert(&device.path);
         }
     }
     let above = machine.above(&disk.facts.name).into_iter();
     let users = std::iter::once(disk).chain(above);
     let mut reasons: Vec<Reason> = users
-        .filter(|node| !apart.contains(node.path.as_path()))
+        .filter(|node| !unrelated.contains(node.path.as_path()))
         .flat_map(|node| DeviceCheck::usual(machine, node).uses())
         .collect();
     if let Some(whole) = disk.parent.as_deref().and_then(|name| machine.node(name)) {
         reasons.extend(around(&DeviceCheck::usual(machine, whole)));
     }
     reasons.retain(|reason| match &reason.cause {
-        Cause::Backs(device) => !apart.contains(device.as_path()),
+        Cause::Backs(device) => !unrelated.contains(device.as_path()),
         cause => cause.is_use(),
     });
     let check = DeviceCheck::usual(machine, disk);
@@ -264,8 +264,8 @@ fn shared_disk(machine: &Machine, disk: &Node, own: &Node) -> Vec<Reason> {
 
 /// Who uses a file, other than the loop device `own` over it.
 fn shared_file(machine: &Machine, path: &Path, own: &Node) -> Vec<Reason> {
-    let beside = machine.loops_beside(own).into_iter();
-    let mut causes: Vec<Cause> = beside
+    let overlapping = machine.overlapping_loops(own).into_iter();
+    let mut causes: Vec<Cause> = overlapping
         .map(|device| Cause::Backs(device.path.clone()))
         .collect();
     let place = machine.roots().path(path);

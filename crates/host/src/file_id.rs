@@ -41,8 +41,8 @@ pub(crate) fn loop_file(path: &Path) -> Option<FileId> {
         _rest: [0; 27],
     };
     // SAFETY: the structure has the kernel's size, and all its bits are numbers.
-    let asked = unsafe { libc::ioctl(device.as_raw_fd(), STATUS as _, &raw mut info) };
-    (asked == 0).then_some((info.device, info.inode))
+    let result = unsafe { libc::ioctl(device.as_raw_fd(), STATUS as _, &raw mut info) };
+    (result == 0).then_some((info.device, info.inode))
 }
 
 #[cfg(test)]

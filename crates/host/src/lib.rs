@@ -1,7 +1,7 @@
 //! In: /proc, /sys, /etc/os-release, and the first and last bytes of devices and files.
 //! Out: facts about this machine, its block devices and a target; verdicts on what may be written.
-//! Never: a write to any device or into a file (except the mark on a file that blocklab made), a line on
-//! the screen.
+//! Never: a write to a device or into a user's file, a line on the screen. It writes the mark on a file that
+//! blocklab made, and the memory of what runs left on devices.
 
 mod environment;
 mod mounts;

@@ -201,12 +201,12 @@ impl Machine {
     }
 
     /// Other loop devices that show some of the bytes which the loop device `own` shows.
-    pub(crate) fn loops_beside(&self, own: &Node) -> Vec<&Node> {
+    pub(crate) fn overlapping_loops(&self, own: &Node) -> Vec<&Node> {
         let Some(backing) = own.backing_file.as_deref() else {
             return Vec::new();
         };
         let id = self.backing_id(own);
-        let mut beside = match self.device_at(backing) {
+        let mut others = match self.device_at(backing) {
             Some(disk) => self.loops_on_device(&disk),
             None => self.loops_on(|device| match (self.backing_id(device), id) {
                 (Some(other), Some(id)) => other == id,
@@ -214,8 +214,8 @@ impl Machine {
                 _ => device.backing_file.as_deref() == Some(backing),
             }),
         };
-        beside.retain(|node| node.facts.name != own.facts.name && node.overlaps(own));
-        beside
+        others.retain(|node| node.facts.name != own.facts.name && node.overlaps(own));
+        others
     }
 
     /// What identifies the file behind a loop device.

@@ -517,7 +517,7 @@ pub struct Measurement {
     pub started_unix_us: Option<u64>,
     /// From the first thread's start to the last one's end, ramp included.
     pub elapsed_ns: u64,
-    /// From the start of the set-up until the first operation was issued.
+    /// From the start of the set-up until the first thread began.
     pub setup_ns: u64,
     /// In the order of the workload.
     #[serde(deserialize_with = "without_spare_room")]

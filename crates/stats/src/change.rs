@@ -213,9 +213,9 @@ pub fn suspected(level: &[f64]) -> Option<Suspicion> {
         let (old, new) = level.split_at(at);
         let (before, after) = (median(old), median(new));
         let distances: Vec<f64> = old.iter().map(|value| (value - before).abs()).collect();
-        let apart = FAR * median(&distances);
-        let most = old.iter().copied().fold(before + apart, f64::max);
-        let least = old.iter().copied().fold(before - apart, f64::min);
+        let far = FAR * median(&distances);
+        let most = old.iter().copied().fold(before + far, f64::max);
+        let least = old.iter().copied().fold(before - far, f64::min);
         let is_beyond =
             new.iter().all(|value| *value > most) || new.iter().all(|value| *value < least);
         (is_large(before, after) && is_beyond).then_some(Suspicion { at, before, after })

@@ -192,8 +192,8 @@ pub struct Recorder {
     pub overdue: Counter,
     /// One more than the depth that a search has found; 0 before.
     found_depth: Counter,
-    /// When the first operation was issued, on the run's clock.
-    pub first_issue: Counter,
+    /// When its thread began, on the run's clock; `u64::MAX` as long as it has not.
+    pub begun: Counter,
     /// When the last operation completed.
     pub last_completion: Counter,
     /// Depths and batches, if the job records them.
@@ -220,7 +220,7 @@ pub struct Recorder {
     pub assumed_writes: Counter,
     /// Bytes of the assumed writes.
     pub assumed_bytes: Counter,
-    failures: Mutex<Vec<Failure>>,
+    failures: Arc<Mutex<Vec<Failure>>>,
     miscompares: Mutex<Miscompares>,
     /// The operations in flight of each worker that counts here.
     outstanding: Mutex<Vec<Arc<Outstanding>>>,
@@ -299,14 +299,17 @@ impl Recorder {
             log: wanted.log.map(|rule| Mutex::new(LogBook::new(rule))),
             ..Self::default()
         };
-        // Nothing was issued yet; the first issue is the smallest value set.
-        recorder.first_issue.set(u64::MAX);
+        recorder.begun.set(u64::MAX);
         recorder
     }
 
-    /// A recorder that counts nothing, for load that is in no result.
-    pub(crate) fn discarding() -> Self {
-        Self::new(RecorderSpec::default())
+    /// A recorder that counts nothing, for load that is in no result. What fails in it is reported here all
+    /// the same, as it may end the job.
+    pub(crate) fn discarding(&self) -> Self {
+        Self {
+            failures: Arc::clone(&self.failures),
+            ..Self::new(RecorderSpec::default())
+        }
     }
 
     /// The counters of a direction, whose figures are the result; `None` for one that the job does
@@ -568,7 +571,7 @@ mod tests {
     #[test]
     fn a_hundred_miscompares_are_kept_and_all_are_counted() {
         let kept_of = |found: u64| {
-            let recorder = Recorder::discarding();
+            let recorder = Recorder::default();
             for index in 0..found {
                 let miscompare = Miscompare {
                     offset: index * 4096,

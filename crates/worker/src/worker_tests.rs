@@ -330,6 +330,22 @@ fn what_a_direction_could_not_begin_is_counted_before_the_load_cools_down() {
     assert_eq!(recorder.overdue.get(), 101 - 10);
 }
 
+/// The story: a device failed while the load cooled down, and the run failed because "operations did not
+/// come back": the failure that had ended the job was in no list.
+#[test]
+fn a_failure_after_the_measured_time_is_reported_and_counts_nowhere() {
+    let cool_down = ms(100);
+    let (mut worker, recorder, stopper) = employ(&Job { cool_down, ..job() });
+    let mut model = Model::new(ms(1));
+    model.fail_from = Some(150);
+    play(&mut worker, &mut model);
+    assert_eq!(stopper.reason(), Some(Stopped::Error));
+    let failures = recorder.failures();
+    assert_eq!((failures.len(), failures[0].errno), (1, errno::EIO));
+    let counted = recorder.accounting();
+    assert!(counted.failed == 0 && counted.balances(), "{counted:?}");
+}
+
 #[test]
 fn the_first_failure_ends_a_job_and_nothing_is_lost() {
     let (mut worker, recorder, stopper) = employ(&Job { depth: 8, ..job() });

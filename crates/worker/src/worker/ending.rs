@@ -7,7 +7,6 @@ use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
 use super::{Action, Worker};
-use crate::recorder::Recorder;
 
 impl Worker {
     /// At the end of the measured time: if the load goes on after it, nothing is counted from here on,
@@ -23,7 +22,7 @@ impl Worker {
         // The accounting must still add up: these complete in a recorder that discards them.
         let in_flight = self.depth_in_use() as u64;
         self.first.recorder.completed_in_ramp.add(in_flight);
-        self.first.recorder = Arc::new(Recorder::discarding());
+        self.first.recorder = Arc::new(self.first.recorder.discarding());
         let uncounted = self.first.recorder.register(self.in_flight.len());
         self.first.outstanding.hand_over_to(&uncounted);
         self.first.outstanding = uncounted;

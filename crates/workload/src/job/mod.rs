@@ -146,7 +146,8 @@ with_defaults! {
         /// Load before the measured time begins, by bytes; with `ramp` both must be over.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub sized_ramp: Option<SizedRamp> = None,
-        /// Load after the measured time of a job with a runtime; it is in no result.
+        /// Load after the measured time of a job with a runtime; it is in no figure, and what fails in it is
+        /// reported.
         pub cool_down: Nanos = Nanos::ZERO,
         /// Flushes.
         pub flush: Flush = Flush::default(),
