@@ -358,6 +358,7 @@ fn add(
 mod tests {
     use super::*;
     use crate::demand::limited;
+    use crate::{Quantity, passes};
     use blocklab_device::{Device, HostCache, InstanceSpec, Origin, Service};
     use blocklab_units::Bytes;
     use proptest::prelude::*;
@@ -408,6 +409,9 @@ mod tests {
         });
         let gates = Gates::new(std::iter::once(&spec));
         assert_eq!(gates.bounds(&spec), None);
+        // The story: the picture of a load had the limits that only what misses the cache meets.
+        let second = Nanos::from_secs(1).0;
+        assert_eq!(passes(&spec, Quantity::Operations, second), None);
     }
 
     /// The story: a load a little above the baseline for two days, which the promised burst of each day
