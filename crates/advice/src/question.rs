@@ -76,8 +76,7 @@ pub struct Contradiction(pub(crate) String);
 
 impl Question {
     /// The question with another need.
-    #[must_use]
-    pub fn with_need(&self, need: Need) -> Self {
+    pub(crate) fn with_need(&self, need: Need) -> Self {
         Self {
             need,
             ..self.clone()
