@@ -91,9 +91,4 @@ impl Question {
             ..self.clone()
         }
     }
-
-    /// The part of a machine's list price that is paid.
-    pub(crate) fn paid(&self) -> f64 {
-        1.0 - self.discount
-    }
 }
