@@ -83,13 +83,13 @@ pub fn passes(spec: &DeviceSpec, quantity: Quantity, window_ns: u64) -> Option<f
     let [volume] = &spec.volumes[..] else {
         return None;
     };
-    let instance = spec.instance.as_ref();
-    if instance.is_some_and(|machine| machine.cache.is_some()) {
+    if spec.cache().is_some() {
         return None;
     }
     let seconds = window_ns as f64 / 1e9;
     let own = (&volume.caps[..], &volume.credits[..]);
-    let machine = instance.map(|machine| (&machine.caps[..], &machine.credits[..]));
+    let machine = spec.instance.as_ref();
+    let machine = machine.map(|machine| (&machine.caps[..], &machine.credits[..]));
     let lists = [Some(own), machine].into_iter().flatten();
     let found = lists.flat_map(|(caps, credits)| {
         let caps = caps.iter().filter_map(|cap| of_cap(cap, quantity, seconds));

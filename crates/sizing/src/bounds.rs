@@ -237,9 +237,7 @@ impl Gates {
     /// How long operations wait on a device; `None` where its volumes share the load, or where a cache of
     /// the host answers a part of it.
     pub fn bounds(&self, spec: &DeviceSpec) -> Option<Bounds> {
-        let instance = spec.instance.as_ref();
-        let is_cached = instance.is_some_and(|instance| instance.cache.is_some());
-        if spec.volumes.len() != 1 || is_cached {
+        if spec.volumes.len() != 1 || spec.cache().is_some() {
             return None;
         }
         let mut limits = Vec::new();
