@@ -117,5 +117,5 @@ impl Candidate {
 /// The price of a machine for a month, with the user's discount.
 pub(crate) fn per_month(host: &Host, question: &Question) -> Option<f64> {
     let hour = host.per_hour?;
-    Some(hour * HOURS_PER_MONTH * question.paid())
+    Some(hour * HOURS_PER_MONTH * (1.0 - question.discount))
 }

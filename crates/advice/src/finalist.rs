@@ -323,10 +323,8 @@ fn named_once(mut premises: Vec<Premise>) -> Vec<Premise> {
 /// The prices that the costs were computed from. A list may have others for the same thing, such as
 /// steps for larger amounts.
 fn paid(resolved: &Resolved) -> impl Iterator<Item = &Price> {
-    resolved.prices.iter().filter(|price| {
-        let mut costs = resolved.costs.iter();
-        costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)
-    })
+    let prices = resolved.prices.iter();
+    prices.filter(|price| price.is_in(&resolved.costs))
 }
 
 #[cfg(test)]

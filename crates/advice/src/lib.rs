@@ -35,6 +35,6 @@ pub use impossible::{Impossible, Nearest};
 pub use market::Market;
 pub use migration::{Change, Figure, Migration, Move, migration, promised};
 pub use need::{LARGE, Margin, Need, NotANeed, Wanted};
-pub use offer::{Fitting, Offered, offers, offers_side_by_side};
+pub use offer::{Fitting, Offered, offers};
 pub use question::{Contradiction, Question, Seller, unknown_architectures};
 pub use refused::{Reason, Refused};

@@ -306,7 +306,7 @@ impl Need {
 
     /// The 99th percentile of the latency without any queueing, of the slower direction; `None`: no
     /// document gives it.
-    pub fn least_p99(&self, spec: &DeviceSpec) -> Option<Nanos> {
+    pub(crate) fn least_p99(&self, spec: &DeviceSpec) -> Option<Nanos> {
         let loads = self.random().into_iter();
         let each = loads.map(|load| service_quantile(spec, load, 0.99).ok());
         each.collect::<Option<Vec<Nanos>>>()?.into_iter().max()

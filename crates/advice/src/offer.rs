@@ -78,7 +78,7 @@ pub fn offers(catalog: &Catalog, need: &Need, place: &Place) -> Vec<Offered> {
 
 /// What one vendor sells that meets the need, for each number of volumes side by side, as they run
 /// on the machines of a class; `None`: without a machine. The cheapest come first.
-pub fn offers_side_by_side(
+pub(crate) fn offers_side_by_side(
     catalog: &Catalog,
     need: &Need,
     vendor: &str,

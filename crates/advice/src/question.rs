@@ -76,8 +76,7 @@ pub struct Contradiction(pub(crate) String);
 
 impl Question {
     /// The question with another need.
-    #[must_use]
-    pub fn with_need(&self, need: Need) -> Self {
+    pub(crate) fn with_need(&self, need: Need) -> Self {
         Self {
             need,
             ..self.clone()
@@ -91,10 +90,5 @@ impl Question {
             volumes: 1..=1,
             ..self.clone()
         }
-    }
-
-    /// The part of a machine's list price that is paid.
-    pub(crate) fn paid(&self) -> f64 {
-        1.0 - self.discount
     }
 }

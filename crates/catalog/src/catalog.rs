@@ -71,11 +71,18 @@ impl Catalog {
         keys
     }
 
-    /// The rows of one latency, of the first table that has it.
-    pub(crate) fn latency_rows(&self, name: &str) -> Vec<Row<'_>> {
-        let tables = self.tables(Section::VolumeLatencies);
-        let mut of_name = tables.map(|table| table.rows_of(name).collect::<Vec<_>>());
-        of_name.find(|rows| !rows.is_empty()).unwrap_or_default()
+    /// The wanted rows of a section about one thing, of the first table that has any: a user's replace what
+    /// is built in.
+    pub(crate) fn first_rows_of(
+        &self,
+        section: Section,
+        key: &str,
+        is_wanted: impl Fn(&Row<'_>) -> bool,
+    ) -> Vec<Row<'_>> {
+        let tables = self.tables(section);
+        let mut rows = tables.map(|table| table.rows_of(key).filter(&is_wanted).collect());
+        rows.find(|rows: &Vec<_>| !rows.is_empty())
+            .unwrap_or_default()
     }
 
     /// The rare slow operations of one latency. The rows of a user replace all that is built in.

@@ -76,6 +76,13 @@ impl Cost {
     }
 }
 
+impl Price {
+    /// Whether one of these costs was computed from it.
+    pub fn is_in(&self, costs: &[Cost]) -> bool {
+        (costs.iter()).any(|cost| cost.what == self.what && cost.usd_each == self.usd)
+    }
+}
+
 /// The sum of a month; `None` without a cost that has one.
 pub(crate) fn total(costs: &[Cost]) -> Option<f64> {
     let known: Vec<f64> = costs.iter().filter_map(|cost| cost.usd_per_month).collect();
@@ -118,7 +125,7 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
     let later = bill
         .prices
         .iter()
-        .filter(|price| !price.evidence.is_listed() && bill.charges(price))
+        .filter(|price| !price.evidence.is_listed() && price.is_in(&bill.costs))
         .map(|price| match price.source.split_once(ASSUMED) {
             Some((_, why)) => {
                 let above = count(price.above);
@@ -135,12 +142,6 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
 }
 
 impl Bill {
-    /// Whether a cost was computed from this price.
-    fn charges(&self, price: &Price) -> bool {
-        let mut costs = self.costs.iter();
-        costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)
-    }
-
     /// Notes that something has no price, so that the bill has no sum.
     fn lacks_price(&mut self, what: &str) {
         self.incomplete = true;

@@ -78,7 +78,7 @@ impl Catalog {
     }
 
     /// The day since which a type is sold, where that is known.
-    pub fn sold_since(&self, name: &str) -> Option<Date> {
+    pub(crate) fn sold_since(&self, name: &str) -> Option<Date> {
         let table = Table::embedded(LAUNCHES);
         let mut rows = table.rows_of(name).chain(table.rows_of(family(name)));
         rows.next()?.get("from")

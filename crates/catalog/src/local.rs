@@ -96,14 +96,11 @@ fn disk(
         )));
         return;
     };
-    let share = Share {
-        disks: f64::from(store.disks),
-    };
     // Without caps on the operations: the documented figures are what the disks themselves do, so they
     // are the rate at which the medium saturates.
     if family(&instance.name) == "i2" {
         draft.volume.service = Some(i2(catalog, as_of, read));
-        byte_caps(store, share, &mut draft.volume);
+        byte_caps(store, &mut draft.volume);
         draft.notes.push(
             format!(
                 "the disks of I2 are limited by themselves, not by contract: {} and {} IOPS are \
@@ -116,32 +113,21 @@ fn disk(
         return;
     }
     draft.volume.caps = vec![
-        share.cap("disk IOPS", Covers::Reads, read),
-        share.cap("disk IOPS", Covers::Writes, write),
+        store.disk_cap("disk IOPS", Covers::Reads, read),
+        store.disk_cap("disk IOPS", Covers::Writes, write),
     ];
-    byte_caps(store, share, &mut draft.volume);
-    draft.volume.service = Some(service(
-        instance,
-        store.disk_gb,
-        read,
-        share,
-        &mut draft.assumptions,
-    ));
+    byte_caps(store, &mut draft.volume);
+    let service = service(instance, store, read, &mut draft.assumptions);
+    draft.volume.service = Some(service);
     if family(&instance.name) == "i3" {
         first_writes(&mut draft.volume.caps[1], write);
     }
 }
 
-/// The instance's rates are those of all its disks.
-#[derive(Clone, Copy)]
-struct Share {
-    disks: f64,
-}
-
-impl Share {
+impl Store {
     /// A cap of one disk: its share of what is documented for all disks of the instance.
-    fn cap(self, name: &str, covers: Covers, figure: &Figure) -> Cap {
-        let value = figure.value / self.disks;
+    fn disk_cap(&self, name: &str, covers: Covers, figure: &Figure) -> Cap {
+        let value = figure.value / f64::from(self.disks);
         let rate = match figure.unit {
             LimitUnit::MbPerS => Rate::MbPerS(value),
             LimitUnit::MibPerS => Rate::MibPerS(value),
@@ -175,14 +161,14 @@ fn first_writes(writes: &mut Cap, documented: &Figure) {
 }
 
 /// Byte rates: documented, measured, or in proportion to the IOPS.
-fn byte_caps(store: &Store, share: Share, spec: &mut VolumeSpec) {
+fn byte_caps(store: &Store, spec: &mut VolumeSpec) {
     let rates = [
         (Covers::Reads, &store.read_mb, &store.read_iops),
         (Covers::Writes, &store.write_mb, &store.write_iops),
     ];
     let caps = rates.into_iter().filter_map(|(covers, bytes, iops)| {
         let known = bytes.clone().or_else(|| iops.as_ref().map(bytes_of))?;
-        Some(share.cap("disk throughput", covers, &known))
+        Some(store.disk_cap("disk throughput", covers, &known))
     });
     spec.caps.extend(caps);
 }
@@ -259,9 +245,8 @@ const WHOLE_I3_GB: f64 = 1900.0;
 /// Service times of a disk, measured on its own family or assumed from a related one.
 fn service(
     instance: &Instance,
-    disk_gb: f64,
+    store: &Store,
     read: &Figure,
-    share: Share,
     assumptions: &mut Vec<String>,
 ) -> Service {
     let family = family(&instance.name);
@@ -293,8 +278,8 @@ fn service(
         // A whole disk does what is documented for it and no more. Smaller sizes have a part of one,
         // and their limiter holds them below what that part can do: with 4 to 32 jobs of random reads
         // i3.xlarge came near its 206,250 as a medium that tends to 1.75 times that.
-        let rate = read.value / share.disks;
-        let most = (1.75 * rate).min(rate * WHOLE_I3_GB / disk_gb);
+        let rate = read.value / f64::from(store.disks);
+        let most = (1.75 * rate).min(rate * WHOLE_I3_GB / store.disk_gb);
         let origin = Origin::measured(
             "i3.2xlarge (ScyllaDB, diskplorer), 123 cells; i3.xlarge, study i3-vs-i2: random reads of 4 to 32 jobs",
         );

@@ -63,9 +63,9 @@ impl<'t> Machine<'t> {
     /// What it grants to a group of its disks: its own rows, else those of its series that are for
     /// as many processors; where only larger machines are documented, theirs, as an assumption.
     pub(crate) fn granted(&self, group: &str) -> Vec<Granted<'t>> {
-        let rows = |key: &str| -> Vec<Row<'t>> {
-            let rows = self.catalog.rows_of(Section::MachineLimits, key);
-            rows.filter(|row| row.text("group") == group).collect()
+        let rows = |key: &str| {
+            let is_wanted = |row: &Row<'_>| row.text("group") == group;
+            (self.catalog).first_rows_of(Section::MachineLimits, key, is_wanted)
         };
         let own = rows(&self.name);
         let certain = |row| Granted {

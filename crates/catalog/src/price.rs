@@ -277,7 +277,8 @@ impl Catalog {
         rows: &[&Row<'_>],
         as_of: Option<Date>,
     ) -> Option<Price> {
-        let statements: Vec<_> = rows.iter().filter_map(|row| self.statement(row)).collect();
+        let statements = rows.iter().filter_map(|row| self.statement(row));
+        let statements = first_of_each_day(statements);
         let held = holds(&statements, as_of)?;
         let chosen = &held.statement;
         // Back from the statement that holds to its row, which has the step and the remark.
@@ -324,16 +325,13 @@ impl Catalog {
         region: &str,
         as_of: Option<Date>,
     ) -> Option<Price> {
-        let mut statements = Vec::new();
-        for list in self.lists() {
-            let Some(place) = list.place(region) else {
-                continue;
-            };
-            let row = list.row(instance);
-            let usd = row.and_then(|row| List::price(row, system as usize, place));
+        let statements = self.lists().filter_map(|list| {
+            let place = list.place(region)?;
+            let usd = List::price(list.row(instance)?, system as usize, place)?;
             let source = self.source(list.source).text;
-            statements.extend(usd.map(|usd| Statement::over(list.date, list.date, usd, &source)));
-        }
+            Some(Statement::over(list.date, list.date, usd, &source))
+        });
+        let statements = first_of_each_day(statements);
         let what = format!("{instance}, {}, on demand", system.name());
         Some(Price::held(
             holds(&statements, as_of)?,
@@ -397,6 +395,17 @@ impl Catalog {
     }
 }
 
+/// Of several prices of one day the first: a user's come before those that the program carries.
+fn first_of_each_day(prices: impl Iterator<Item = Statement>) -> Vec<Statement> {
+    let mut found: Vec<Statement> = Vec::new();
+    for price in prices {
+        if found.iter().all(|known| known.from != price.from) {
+            found.push(price);
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -428,6 +437,20 @@ mod tests {
         };
         assert_eq!(evidence("us-east-2"), Evidence::Deduced);
         assert_eq!(evidence("us-east-1"), Evidence::Listed);
+    }
+
+    /// The story: of two prices of one day the lower one counted in a bill, so that a price of one's own had
+    /// no effect there if it was higher, and `catalog list` showed it.
+    #[test]
+    fn a_price_of_ones_own_counts_on_the_day_of_a_built_in_one() {
+        let mut catalog = Catalog::embedded();
+        let newest = catalog.hour_of("m5.large", System::Linux, "us-east-1", None);
+        let date = newest.expect("a price").date;
+        let own = format!("@ us-east-1 {date} mine\nm5.large,9.5\n");
+        *catalog.own.text_mut(Section::OnDemand) = own;
+        let listed = catalog.hourly_prices_in("us-east-1")["m5.large"];
+        let billed = catalog.hour_of("m5.large", System::Linux, "us-east-1", None);
+        assert_eq!((listed, billed.expect("a price").usd), (9.5, 9.5));
     }
 
     #[test]

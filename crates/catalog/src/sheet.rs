@@ -279,7 +279,7 @@ impl Sheet {
     }
 
     /// All that is known of a resolved address.
-    pub fn from_resolved(resolved: &Resolved) -> Self {
+    fn from_resolved(resolved: &Resolved) -> Self {
         let remarks = resolved.notes.iter().map(|remark| remark.text.clone());
         let mut notes: Vec<String> = remarks.chain(resolved.cost_notes.iter().cloned()).collect();
         // A note that already says why there is no prediction says it better than the error.

@@ -306,13 +306,11 @@ impl Priced {
                 self.costs.push(cost.clone());
             }
         }
-        for price in &sheet.prices {
-            let mut costs = sheet.costs.iter();
-            if costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd) {
-                insert(&mut self.prices, price.clone());
-                insert(&mut self.regions, price.region.clone());
-                insert(&mut self.dates, price.date);
-            }
+        let paid = sheet.prices.iter();
+        for price in paid.filter(|price| price.is_in(&sheet.costs)) {
+            insert(&mut self.prices, price.clone());
+            insert(&mut self.regions, price.region.clone());
+            insert(&mut self.dates, price.date);
         }
         self.dates.sort_unstable();
         for text in &sheet.cost.assumed {

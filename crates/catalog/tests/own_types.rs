@@ -221,6 +221,25 @@ fn a_limit_that_changes_later_than_all_sources_counts_as_the_newest() {
     assert!(newest(catalog()).as_str() < "2031");
 }
 
+/// The story: limits of one's own for a machine were added to the built-in ones, so that the lower of both
+/// held.
+#[test]
+fn limits_of_a_machine_replace_those_that_are_built_in() {
+    let home = tempfile::tempdir().expect("a folder");
+    let own = "blocklab catalog 1\n%% sources\nkey,source,date,licence\nmine,notes,2026-11-28,\n\
+               %% machine-limits\nmachine,interface,vcpu_from,vcpu_to,group,disks,covers,iops,\
+               throughput,unit,burst_iops,burst_throughput,source\n\
+               azure/Standard_D8s_v3,,,,uncached,,all,50000,900,MB/s,,,mine\n";
+    fs::write(home.path().join("own.txt"), own).expect("written");
+    let catalog = Catalog::load(home.path()).expect("sound");
+    let address = Address::parse("azure/P60@D8s_v3").expect("an address");
+    let found = resolve(&address, &catalog).expect("it is sold");
+    let machine = found.spec.instance.expect("a machine");
+    let rates: Vec<Rate> = machine.caps.iter().map(|cap| cap.rate).collect();
+    assert_eq!(rates, [Rate::Iops(50_000.0), Rate::MbPerS(900.0)]);
+    assert_eq!(machine.credits, []);
+}
+
 /// A type that lacks a figure is refused where it is read: it must not become a volume of 0 IOPS.
 #[test]
 fn what_cannot_be_used_is_reported_with_its_line() {

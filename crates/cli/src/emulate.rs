@@ -390,7 +390,8 @@ impl<'a> Watch<'a> {
             let instance = self.model.instance.as_ref();
             let balances = instance.map_or(Vec::new(), |instance| instance.balances(index));
             let waited = instance.map_or(Vec::new(), |instance| instance.waited(index));
-            let slice = self.samplers[index].slice(now, volume.observed(), balances.clone());
+            let sampler = &mut self.samplers[index];
+            let slice = sampler.slice(now, volume.observed(), balances.clone());
             let before = std::mem::replace(&mut self.waited[index], waited);
             let (Some(clients), true) = (clients, self.is_drawn || self.args.json) else {
                 continue;
@@ -402,7 +403,7 @@ impl<'a> Watch<'a> {
                 slice: &slice,
                 in_flight: volume.in_flight(),
                 clients,
-                balances: observed::lasts(self.samplers[index].previous(), &balances, length),
+                balances: observed::lasts(self.samplers[index].levels_before(), &balances, length),
                 waits: observed::wait_shares(&before, &self.waited[index], length),
             };
             if self.args.json {

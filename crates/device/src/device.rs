@@ -346,16 +346,15 @@ impl Device {
     pub fn set_credits(&mut self, volume: Option<usize>, now: Nanos, share: f64) {
         assert!((0.0..=1.0).contains(&share), "{share} of a bucket");
         let Some(index) = volume else {
-            if let Some(path) = &mut self.cache {
-                path.limits.each_burst(|burst| burst.set_share(now, share));
+            let of_cache = self.cache.iter_mut().map(|path| &mut path.limits);
+            for limits in of_cache.chain([&mut self.instance]) {
+                limits.with_mut(|chain| chain.set_credits(now, share));
             }
-            self.instance
-                .each_burst(|burst| burst.set_share(now, share));
             return;
         };
-        let chain = self.volumes.get_mut(index).map(|volume| &mut volume.chain);
-        let bursts = chain.into_iter().flat_map(Chain::bursts);
-        bursts.for_each(|burst| burst.set_share(now, share));
+        if let Some(volume) = self.volumes.get_mut(index) {
+            volume.chain.set_credits(now, share);
+        }
     }
 
     /// A volume becomes another one, as a provider modifies it while it is in use: its limiters and
@@ -594,7 +593,7 @@ impl Volume {
     fn correct(&mut self, instance: &mut Instance, wait: Wait, change: impl FnOnce(&mut MeterUse)) {
         let (link, meter) = wait.link();
         if wait.is_of_instance() {
-            instance.correct(link, meter, change);
+            instance.with_mut(|chain| chain.use_mut(link, meter).map(change));
         } else if let Some(used) = self.chain.use_mut(link, meter) {
             change(used);
         } else {

@@ -379,8 +379,7 @@ fn drain(meters: &mut [Metered], room: &mut f64, iops: f64) -> Option<f64> {
 /// Operations of a load for which a cache of the host has room that writes back what it answers. Reads that
 /// miss wait behind what is written back, so that only a load without reads gets ahead of its volumes.
 fn room(spec: &DeviceSpec, load: Load) -> f64 {
-    let cache = spec.instance.as_ref().and_then(|spec| spec.cache.as_ref());
-    let room = cache.and_then(|cache| cache.writes_back);
+    let room = spec.cache().and_then(|cache| cache.writes_back);
     let only_writes = room.filter(|_| load.read_percent == 0);
     only_writes.map_or(0.0, |room| room.as_f64() / load.block.as_f64())
 }
@@ -422,8 +421,7 @@ fn share_of(covers: Covers, load: Load, missed: f64) -> f64 {
 
 /// The share of reads that reaches the volumes, because the host's cache does not contain the data.
 fn missed(spec: &DeviceSpec) -> f64 {
-    let cache = spec.instance.as_ref().and_then(|spec| spec.cache.as_ref());
-    cache.map_or(1.0, |cache| 1.0 - cache.hit_share)
+    spec.cache().map_or(1.0, |cache| 1.0 - cache.hit_share)
 }
 
 /// All limiters that a load meets. Writes count whether they go through a cache or are written back: all

@@ -44,6 +44,11 @@ impl DeviceSpec {
         }
     }
 
+    /// The cache of the host in front of the volumes.
+    pub fn cache(&self) -> Option<&HostCache> {
+        self.instance.as_ref()?.cache.as_ref()
+    }
+
     /// The piece of an operation that falls on one volume.
     pub(crate) fn part(&self, len: Bytes) -> Bytes {
         match self.volumes.len() {

@@ -304,6 +304,25 @@ fn a_cache_of_the_host() {
     check(&spec, load(50, 4, 256), "volume: operations");
 }
 
+/// The story: reads that the cache of a host answers counted as work of the medium. A disk of 10,000 IOPS
+/// behind a cache that holds nine reads in ten was predicted at 10,000 and reached 99,000.
+#[test]
+fn what_a_cache_answers_is_no_work_of_the_medium() {
+    let service = constant(100_000).saturating_at(10_000.0, 10_000.0, Origin::Given);
+    let mut spec = device(vec![volume(100, service)]);
+    spec.instance = Some(InstanceSpec {
+        cache: Some(HostCache {
+            caps: Vec::new(),
+            credits: Vec::new(),
+            hit_share: 0.9,
+            writes_back: None,
+            latency: constant(10_000).read,
+        }),
+        ..InstanceSpec::new("vm")
+    });
+    check(&spec, load(100, 4, 64), NVME);
+}
+
 /// The story: writes that the cache of a host answers were predicted at the rate of its disk from the first
 /// second on, and those of a cache with room were "305 % of the most that is documented".
 #[test]

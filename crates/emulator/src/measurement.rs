@@ -63,7 +63,7 @@ impl Sampler {
     }
 
     /// The levels of the burst buckets when the last slice began.
-    pub fn previous(&self) -> &[f64] {
+    pub fn levels_before(&self) -> &[f64] {
         &self.levels_before
     }
 
@@ -161,15 +161,6 @@ const DIRECTIONS: [(Direction, JobDirection); 4] = [
     (Direction::Flush, JobDirection::Sync),
 ];
 
-/// What failed, by kind and direction.
-fn errors(observed: &Observed, began: Nanos) -> Vec<ErrorCount> {
-    observed
-        .failures
-        .iter()
-        .map(|failed| error_count(failed, began))
-        .collect()
-}
-
 /// A failure as the Record has it; `began` is the start of the measurement.
 fn error_count(failed: &FailureCounter, began: Nanos) -> ErrorCount {
     let (_, of_job) = DIRECTIONS[failed.direction as usize];
@@ -194,12 +185,13 @@ fn job(observed: &Observed, facts: &ServiceFacts<'_>, began: Nanos, ended: Nanos
     let completed = counted.iter().map(|(_, counter)| counter.ios).sum();
     let failed = counted.iter().map(|(_, counter)| counter.failed).sum();
     let in_flight = u64::from(facts.in_flight);
+    let failures = observed.failures.iter();
     JobResult {
         name: facts.name.to_owned(),
         engine: Carrier::named(facts.protocol),
         elapsed_ns: observed.active().unwrap_or(ended.since(began)).0,
         directions: directions.collect::<BTreeMap<_, _>>(),
-        errors: errors(observed, began),
+        errors: failures.map(|failed| error_count(failed, began)).collect(),
         accounting: Accounting {
             issued: completed + failed + in_flight,
             completed,
@@ -282,7 +274,7 @@ mod tests {
             Observed::default(),
             vec![holding(40.0)],
         );
-        assert_eq!(sampler.previous(), [100.0]);
+        assert_eq!(sampler.levels_before(), [100.0]);
         let bucket = &sampler.balances[0];
         assert_eq!(
             (bucket.at_start, bucket.at_end, bucket.least),

@@ -12,11 +12,9 @@ pub fn forgive_stalls(spec: &mut DeviceSpec) -> bool {
         let of_cache = cache.flat_map(|cache| &mut cache.caps);
         instance.caps.iter_mut().chain(of_cache)
     });
-    let mut strict = volumes
-        .chain(instance)
-        .filter(|cap| cap.bucket < FORGIVEN_STALL);
+    let caps = volumes.chain(instance);
     let mut found = false;
-    for cap in &mut strict {
+    for cap in caps.filter(|cap| cap.bucket < FORGIVEN_STALL) {
         cap.bucket = FORGIVEN_STALL;
         found = true;
     }

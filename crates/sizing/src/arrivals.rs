@@ -78,15 +78,18 @@ impl Arrivals {
 }
 
 /// What a device lets pass within a window, from a rest; `None` where no limit counts that for all
-/// directions, or several volumes share the load.
+/// directions, several volumes share the load, or a cache of the host answers a part of it.
 pub fn passes(spec: &DeviceSpec, quantity: Quantity, window_ns: u64) -> Option<f64> {
     let [volume] = &spec.volumes[..] else {
         return None;
     };
+    if spec.cache().is_some() {
+        return None;
+    }
     let seconds = window_ns as f64 / 1e9;
     let own = (&volume.caps[..], &volume.credits[..]);
-    let instance = spec.instance.as_ref();
-    let machine = instance.map(|machine| (&machine.caps[..], &machine.credits[..]));
+    let machine = spec.instance.as_ref();
+    let machine = machine.map(|machine| (&machine.caps[..], &machine.credits[..]));
     let lists = [Some(own), machine].into_iter().flatten();
     let found = lists.flat_map(|(caps, credits)| {
         let caps = caps.iter().filter_map(|cap| of_cap(cap, quantity, seconds));

@@ -237,9 +237,7 @@ impl Gates {
     /// How long operations wait on a device; `None` where its volumes share the load, or where a cache of
     /// the host answers a part of it.
     pub fn bounds(&self, spec: &DeviceSpec) -> Option<Bounds> {
-        let instance = spec.instance.as_ref();
-        let is_cached = instance.is_some_and(|instance| instance.cache.is_some());
-        if spec.volumes.len() != 1 || is_cached {
+        if spec.volumes.len() != 1 || spec.cache().is_some() {
             return None;
         }
         let mut limits = Vec::new();
@@ -358,6 +356,7 @@ fn add(
 mod tests {
     use super::*;
     use crate::demand::limited;
+    use crate::{Quantity, passes};
     use blocklab_device::{Device, HostCache, InstanceSpec, Origin, Service};
     use blocklab_units::Bytes;
     use proptest::prelude::*;
@@ -408,6 +407,9 @@ mod tests {
         });
         let gates = Gates::new(std::iter::once(&spec));
         assert_eq!(gates.bounds(&spec), None);
+        // The story: the picture of a load had the limits that only what misses the cache meets.
+        let second = Nanos::from_secs(1).0;
+        assert_eq!(passes(&spec, Quantity::Operations, second), None);
     }
 
     /// The story: a load a little above the baseline for two days, which the promised burst of each day

@@ -52,6 +52,7 @@ const STEPS: usize = 50;
 pub struct Envelope {
     /// By the binary digits of the number of operations; larger runs are earlier.
     runs: Vec<Option<Run>>,
+    /// All work so far.
     work: u64,
 }
 
@@ -82,11 +83,6 @@ impl Envelope {
             }
         }
         self.runs.push(Some(run));
-    }
-
-    /// All work.
-    pub const fn work(&self) -> u64 {
-        self.work
     }
 
     /// Joins what is left in the digits, so that questions are answered at once.
@@ -122,7 +118,7 @@ impl Envelope {
     /// `tolerated`. Its bucket holds what the rate gives in the time `saved`, and is full whenever it is
     /// needed. To be asked of a [`closed`](Self::closed) one.
     pub fn least_rate(&self, tolerated: Nanos, saved: Nanos) -> f64 {
-        let (mut low, mut high) = (0.5, self.work() as f64 + 1.0);
+        let (mut low, mut high) = (0.5, self.work as f64 + 1.0);
         // At `high`, even all work at once waits less than a second. If less than that is tolerated,
         // the bound goes up.
         while !self.is_enough(high, saved, tolerated) && high < 1e15 {

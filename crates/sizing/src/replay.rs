@@ -188,7 +188,7 @@ impl Replay {
     }
 
     /// What is left of the credits that are nearest to their end, in per cent; `None`: it has none.
-    pub fn balance_percent(&self, now: Nanos) -> Option<f64> {
+    pub(crate) fn balance_percent(&self, now: Nanos) -> Option<f64> {
         let balances = self.device.balances_of(0, now).into_iter();
         let left = balances.map(|balance| 100.0 * balance.left / balance.capacity);
         left.reduce(f64::min)

@@ -466,7 +466,7 @@ impl Catalog {
     /// # Errors
     /// Where no row has that name, or one cannot be understood.
     pub(crate) fn latency(&self, name: &str) -> Result<Service, String> {
-        let rows = self.latency_rows(name);
+        let rows = self.first_rows_of(Section::VolumeLatencies, name, |_| true);
         let parts = ["random", "random-write", "stream", "scatter"];
         let [random, random_write, stream, scatter] = parts.map(|part| {
             let row = rows.iter().find(|row| row.text("part") == part);

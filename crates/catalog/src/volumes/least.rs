@@ -52,7 +52,8 @@ impl Kind {
         let value = |name: &str| limits.get(name).map(|figure| figure.value);
         let largest = value("size_max").unwrap_or(f64::INFINITY) as u64;
         let for_iops = match (iops, value("max_iops_per_gib")) {
-            (Some(iops), Some(per_gib)) if self.buys_beyond(&limits, iops) => {
+            // Where operations have to be bought, the size bounds how many.
+            (Some(iops), Some(per_gib)) if iops as f64 > value("base_iops").unwrap_or(0.0) => {
                 (iops as f64 / per_gib).ceil() as u64
             }
             _ => 0,
@@ -91,12 +92,6 @@ impl Kind {
             }
         }
         Ok(best)
-    }
-
-    /// Whether operations have to be bought: then the size bounds how many.
-    fn buys_beyond(&self, limits: &Limits<'_>, iops: u64) -> bool {
-        let included = limits.get("base_iops").map_or(0.0, |base| base.value);
-        iops as f64 > included
     }
 
     /// Throughput to buy, in the vendor's unit.

@@ -2,10 +2,10 @@
 
 use blocklab_units::{Bytes, Nanos};
 
-use super::Load;
+use super::{Load, missed};
 use crate::stage::streams::RECENT;
 use crate::stage::{PREFETCH_KEPT, STATED_AT, is_ahead};
-use crate::{Binding, Covers, DeviceSpec, Latency, LimitKind, Service, VolumeSpec};
+use crate::{Binding, Covers, DeviceSpec, Latency, LimitKind, Service};
 
 /// A rate, and what holds it there.
 pub(super) struct Demand {
@@ -16,10 +16,8 @@ pub(super) struct Demand {
 impl Demand {
     pub(super) fn new(spec: &DeviceSpec, service: &Service, load: Load) -> Self {
         let volumes = spec.volumes.len() as f64;
-        let part = spec.part(load.block);
-        let parts = load.block.as_f64() / part.as_f64();
-        let mut media = Channels::new(&spec.volumes[0], service, load, part);
-        media.cache = Cached::new(spec, load.block);
+        let parts = load.block.as_f64() / spec.part(load.block).as_f64();
+        let media = Channels::new(spec, service, load);
         let places = spec.volumes[0].queue_depth.map_or(f64::INFINITY, f64::from);
         let working = f64::from(load.in_flight).min(places * volumes);
         // An operation meets all the others in flight, and not itself.
@@ -51,16 +49,15 @@ impl Demand {
 
 /// Mean time of a read on the medium, in seconds.
 pub(super) fn read_latency(spec: &DeviceSpec, service: &Service, load: Load, iops: f64) -> f64 {
-    let part = spec.part(load.block);
-    let parts = load.block.as_f64() / part.as_f64() / spec.volumes.len() as f64;
+    let parts = load.block.as_f64() / spec.part(load.block).as_f64() / spec.volumes.len() as f64;
     let others = 1.0 - 1.0 / f64::from(load.in_flight);
-    let media = Channels::new(&spec.volumes[0], service, load, part);
+    let media = Channels::new(spec, service, load);
     media.read.latency(iops * parts, others)
 }
 
 /// One direction of the medium of one volume, in seconds.
 struct DirectionQueue {
-    /// Of all operations of the load.
+    /// Of all operations of the load, those that reach the medium.
     share: f64,
     mean: f64,
     /// How long a channel is held, and how many there are; no channels: nothing is waited for.
@@ -190,36 +187,22 @@ impl Excess {
     }
 }
 
+/// The medium of one volume, and the cache of the host in front of it.
 struct Channels {
     read: DirectionQueue,
     write: DirectionQueue,
     network: f64,
-    cache: Option<Cached>,
-}
-
-/// A cache of the host: the share of reads that it answers, whether it answers writes, and in which
-/// time.
-#[derive(Clone, Copy)]
-struct Cached {
-    hit_share: f64,
-    answers_writes: bool,
-    seconds: f64,
-}
-
-impl Cached {
-    fn new(spec: &DeviceSpec, block: Bytes) -> Option<Self> {
-        let cache = spec.instance.as_ref()?.cache.as_ref()?;
-        Some(Self {
-            hit_share: cache.hit_share,
-            answers_writes: cache.writes_back.is_some(),
-            seconds: cache.latency.seconds(block),
-        })
-    }
+    /// Mean time that the cache takes for an operation of the load, of those that it answers.
+    cached: f64,
+    /// Whether the cache answers writes.
+    writes_back: bool,
 }
 
 impl Channels {
-    fn new(volume: &VolumeSpec, service: &Service, load: Load, part: Bytes) -> Self {
+    fn new(spec: &DeviceSpec, service: &Service, load: Load) -> Self {
+        let part = spec.part(load.block);
         let reads = f64::from(load.read_percent) / 100.0;
+        let reads_of_medium = reads * missed(spec);
         let most = service.saturation.as_ref();
         let pick = |random: &Latency, stream: &Option<Latency>, others: &Option<Latency>| {
             let interleaved = others.as_ref().unwrap_or(random);
@@ -237,43 +220,47 @@ impl Channels {
         let here_write = pick(write, &service.stream_write, &service.interleaved_write);
         let most_reads = most.map(|most| most.read_iops);
         let most_writes = most.map(|most| most.write_iops);
-        let mut read = DirectionQueue::new(reads, read, &here_read, part, most_reads);
+        let mut read = DirectionQueue::new(reads_of_medium, read, &here_read, part, most_reads);
         if let Some(programs) = service.programs.as_ref().filter(|_| read.channels > 0.0) {
             let pages = part.as_f64() / programs.page.as_f64();
             read.program = programs.time.as_secs_f64();
             read.programmed = (1.0 - reads) * pages * read.program / read.channels;
         }
-        let network = volume.network.as_ref();
+        let network = spec.volumes[0].network.as_ref();
         let round_trip = network.map_or(Nanos::ZERO, |network| network.round_trip);
+        let writes_back = spec
+            .cache()
+            .is_some_and(|cache| cache.writes_back.is_some());
+        let writes_of_cache = if writes_back { 1.0 - reads } else { 0.0 };
+        let of_cache = reads - reads_of_medium + writes_of_cache;
+        let cache_seconds = spec.cache().map(|cache| cache.latency.seconds(load.block));
         Self {
             read,
             write: DirectionQueue::new(1.0 - reads, write, &here_write, part, most_writes),
             network: round_trip.as_secs_f64(),
-            cache: None,
+            cached: of_cache * cache_seconds.unwrap_or(0.0),
+            writes_back,
         }
     }
 
     fn latency(&self, rate: f64, others: f64) -> f64 {
-        let queues = [(&self.read, true), (&self.write, false)].into_iter();
+        // Nothing waits for what is written back, but it goes no faster than the medium takes it.
+        let waiting = if self.writes_back {
+            0.0
+        } else {
+            self.write.share
+        };
+        let queues = [(&self.read, self.read.share), (&self.write, waiting)].into_iter();
         let used = queues.filter(|(queue, _)| queue.share > 0.0);
-        let times = used.map(|(queue, is_read)| {
-            let of_volume = queue.latency(rate, others) + self.network;
-            queue.share * self.through_cache(of_volume, is_read)
+        let times = used.map(|(queue, waiting)| {
+            let seconds = queue.latency(rate, others) + self.network;
+            if seconds.is_finite() {
+                waiting * seconds
+            } else {
+                seconds
+            }
         });
-        times.sum::<f64>()
-    }
-
-    /// Mean time of an operation that takes so long on its volume.
-    fn through_cache(&self, of_volume: f64, is_read: bool) -> f64 {
-        let Some(cache) = self.cache else {
-            return of_volume;
-        };
-        let answered = match (is_read, cache.answers_writes) {
-            (true, _) => cache.hit_share,
-            (false, true) => 1.0,
-            (false, false) => 0.0,
-        };
-        answered * cache.seconds + (1.0 - answered) * of_volume
+        self.cached + times.sum::<f64>()
     }
 
     /// The share to which the channels are used that are used most, and their direction; `None`: the

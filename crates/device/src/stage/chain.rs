@@ -115,7 +115,12 @@ impl Chain {
         }
     }
 
-    pub(crate) fn bursts(&mut self) -> impl Iterator<Item = &mut Burst> {
+    /// Its burst buckets hold this share of what they can hold.
+    pub(crate) fn set_credits(&mut self, now: Nanos, share: f64) {
+        self.bursts().for_each(|burst| burst.set_share(now, share));
+    }
+
+    fn bursts(&mut self) -> impl Iterator<Item = &mut Burst> {
         self.links.iter_mut().filter_map(|link| match link {
             Link::Burst(burst) => Some(burst),
             _ => None,

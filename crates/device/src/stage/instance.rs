@@ -19,8 +19,6 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use blocklab_units::Nanos;
 
 use super::chain::Chain;
-use super::credit::Burst;
-use super::meter::MeterUse;
 use super::{ChargedIo, Counts, WhichMeter, limiters};
 use crate::{Cap, Credit, InstanceSpec, Origin, Rate};
 
@@ -155,24 +153,11 @@ impl Instance {
         }
     }
 
-    /// Corrects what a meter of a limiter has counted.
-    pub(crate) fn correct(
-        &mut self,
-        link: usize,
-        meter: WhichMeter,
-        change: impl FnOnce(&mut MeterUse),
-    ) {
+    /// Changes its limiters.
+    pub(crate) fn with_mut<T>(&mut self, change: impl FnOnce(&mut Chain) -> T) -> T {
         match self {
-            Self::Own(chain) => chain.use_mut(link, meter).map(change),
-            Self::Shared(shared) => shared.lock().use_mut(link, meter).map(change),
-        };
-    }
-
-    /// Changes each of its burst buckets.
-    pub(crate) fn each_burst(&mut self, change: impl FnMut(&mut Burst)) {
-        match self {
-            Self::Own(chain) => chain.bursts().for_each(change),
-            Self::Shared(shared) => shared.lock().bursts().for_each(change),
+            Self::Own(chain) => change(chain),
+            Self::Shared(shared) => change(&mut shared.lock()),
         }
     }
 }

@@ -90,7 +90,7 @@ impl Channels {
     ) -> Nanos {
         let free_at = &mut self.free_at[place(offset / PAGE, self.free_at.len())];
         let start = wait_for_die(now.max(*free_at));
-        *free_at = start + Nanos(share(mean, self.held));
+        *free_at = start.saturating_add(Nanos(share(mean, self.held)));
         start
     }
 }

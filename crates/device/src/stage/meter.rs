@@ -87,7 +87,8 @@ impl Meter {
         let cost = (u128::from(units) * u128::from(self.step)) as i128;
         if self.due > arrival {
             // Rounded up: never before it is due. The fraction stays in `due`, so nothing drifts.
-            self.opened = Nanos(((self.due + ((1 << PLACES) - 1)) >> PLACES) as u64);
+            let start = (self.due + ((1 << PLACES) - 1)) >> PLACES;
+            self.opened = Nanos(u64::try_from(start).unwrap_or(u64::MAX));
             self.due += cost;
         } else {
             self.opened = now;
@@ -281,6 +282,15 @@ mod tests {
             &[1; 6],
             &[0, 0, 0, 0, 1_000_000, 2_000_000],
         );
+    }
+
+    /// The story: where operations queue for longer than a clock of 64 bits runs, the moment of the next one
+    /// was cut to them and could lie before its arrival: a run on a volume of 1 B/s panicked.
+    #[test]
+    fn a_queue_beyond_the_clock_waits_until_its_end() {
+        let mut meter = Meter::new(1.0, 0.0);
+        let starts = [0; 8].map(|now| meter.admit(Nanos(now), u64::from(u32::MAX)));
+        assert_eq!(starts[7], Nanos::MAX);
     }
 
     #[test]

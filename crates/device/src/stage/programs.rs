@@ -93,7 +93,7 @@ impl ProgramQueue {
             die.work(at, self.time);
             // Idle: it begins. Busy: it waits. With too many waiting, the die goes on without a pause.
             if die.free_at <= at {
-                die.free_at = at + self.time;
+                die.free_at = at.saturating_add(self.time);
             } else if die.waiting < MOST_WAITING {
                 die.waiting += 1;
             } else {
@@ -113,7 +113,7 @@ impl Die {
         // One begins at once, and one more for each whole program that has ended since.
         let begun = (now.since(self.free_at).0 / time.0 + 1).min(u64::from(self.waiting));
         self.waiting -= begun as u32;
-        self.free_at = self.free_at + Nanos(begun * time.0);
+        self.free_at = self.free_at.saturating_add(Nanos(begun * time.0));
     }
 }
 
