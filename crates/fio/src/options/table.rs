@@ -135,7 +135,7 @@ options! {
         "bsrange" "blocksize_range", OfRanges(0), "-", Documented, "A range of block sizes.", "fio draws by another generator, so single sizes are not compared", bsrange: Option<Ranges>;
         "bssplit", Text, "-", Documented, "Block sizes with their shares.", "fio draws by another generator, so single sizes are not compared", bssplit: Option<String>;
         "bs_unaligned" "blocksize_unaligned", Flag, "-", Documented, "Take sizes of `bsrange` and `bssplit` that are no multiples of the smallest.", "fio draws by another generator, so single sizes are not compared", bs_unaligned: bool;
-        "bs_is_seq_rand", Bool, "0", Nearly, "The two sizes are of sequential and random operations.", "the size of the pattern, for all operations of the job; refused where `percentage_random` mixes the two", bs_is_seq_rand: bool;
+        "bs_is_seq_rand", Bool, "0", Nearly, "The two sizes are of sequential and random operations.", "the size of the pattern, for all operations of the job; refused where `percentage_random` or `rw=rand…:N` mixes the two", bs_is_seq_rand: bool;
         "randrepeat", Bool, "1", Documented, "The same offsets in every run.", "fio draws by another generator, so offsets are not compared with those of fio", randrepeat: Option<bool>;
         "allrandrepeat", Bool, "1", Documented, "The same of everything in every run.", "0 without `randrepeat` draws anew, as in later fio; in fio 3.33 the offsets are the same then", allrandrepeat: Option<bool>;
         "randseed", Text, "0x89", Mostly, "The seed.", "the same seed gives the same requests again, and not those of fio", randseed: Option<String>;
