@@ -324,4 +324,11 @@ mod tests {
             );
         }
     }
+
+    /// A `size` in `[global]` gave the job that only computes a file of that size, which fio does not make.
+    #[test]
+    fn what_only_computes_makes_no_file() {
+        let prepared = planned("[a]\nioengine=cpuio\ncpuload=50\nruntime=1\nsize=64k\n").unwrap();
+        assert_eq!(prepared.files, []);
+    }
 }

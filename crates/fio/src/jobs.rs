@@ -64,6 +64,11 @@ pub fn resolve(sections: &[Section], only: &[String]) -> Result<Resolved, Mistak
             return Err(Mistake::here(&Place::COMMAND_LINE, message));
         }
     }
+    // As in fio, `exitall` of one job makes the end of any job end the others.
+    let exits = resolved.specs.iter().any(|spec| spec.options.exitall);
+    for spec in &mut resolved.specs {
+        spec.options.exitall = exits;
+    }
     Ok(resolved)
 }
 

@@ -180,14 +180,14 @@ fn occurring(sizes: &BlockSizes, rw: ReadWrite) -> impl Iterator<Item = &SizeMix
 /// # Errors
 /// A mix of sequential and random operations, which would need both.
 fn takes_second_size(spec: &Spec) -> Result<bool, Mistake> {
-    let is_random = read_write(spec)?.random;
-    match (is_random, percent_random(spec)) {
-        (true, Ok(percent)) if percent.iter().any(|percent| *percent < 100) => {
+    let rw = read_write(spec)?;
+    match (rw.random, percent_random(spec)) {
+        (true, Ok(percent)) if rw.run.is_some() || percent.iter().any(|share| *share < 100) => {
             let wrong =
                 "two sizes in one mix are not done: give the jobs of the two patterns separately";
             Err(spec.mistake("bs_is_seq_rand", wrong))
         }
-        _ => Ok(is_random),
+        _ => Ok(rw.random),
     }
 }
 
@@ -653,6 +653,22 @@ mod tests {
         check("rw=randread\nbs=64k,4k\nnorandommap", None);
         check("rw=randrw\nbs=4k\nnorandommap", None);
         check("rw=rw\nbs=64k,4k\nnorandommap", None);
+    }
+
+    /// Of `rw=randread:8` with two sizes by order, the reads that follow a random one had the second
+    /// size; in fio 3.33 they are sequential and have the first.
+    #[test]
+    fn two_sizes_by_order_are_not_mixed() {
+        let with = |rw: &str| {
+            let text =
+                format!("[a]\nsize=1m\nioengine=null\nbs=4k,16k\nbs_is_seq_rand=1\nrw={rw}\n");
+            planned(&text)
+                .map(|_| ())
+                .map_err(|wrong| wrong.to_string())
+        };
+        let wrong = with("randread:8").unwrap_err();
+        assert!(wrong.contains("two sizes in one mix"), "{wrong}");
+        assert_eq!([with("randread"), with("read:8k")], [Ok(()), Ok(())]);
     }
 
     /// A range from 0 was ignored, and all blocks had the size of `bs`; fio 3.33 prints these sizes. Where

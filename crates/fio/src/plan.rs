@@ -339,11 +339,8 @@ impl PlanBuilder<'_> {
 
     /// The seed of the current case.
     fn seed(&self) -> u64 {
-        self.prepared
-            .plan
-            .cases
-            .last()
-            .map_or(0, |case| case.workload.seed)
+        let case = self.prepared.plan.cases.last();
+        case.map_or(0, |case| case.workload.seed)
     }
 
     /// Begins a new group or a new case, if the job requests that.
@@ -356,19 +353,10 @@ impl PlanBuilder<'_> {
         let seed = seed(spec, self.context.seed)?;
         // A case has one seed, while fio seeds each job: a job that joins a case can only note it.
         if membership.begins_case {
-            let number = self.prepared.plan.cases.len() + 1;
-            let name = format!("{number}-{}", spec.name);
-            self.prepared
-                .plan
-                .cases
-                .push(Case::new(name, seed, Vec::new()));
-        } else if self
-            .prepared
-            .plan
-            .cases
-            .last()
-            .is_some_and(|case| case.workload.seed != seed)
-        {
+            let cases = &mut self.prepared.plan.cases;
+            let name = format!("{}-{}", cases.len() + 1, spec.name);
+            cases.push(Case::new(name, seed, Vec::new()));
+        } else if self.seed() != seed {
             let text = "jobs that run together draw from one seed: that of the first";
             self.note(NoteLevel::Approximated, "randseed", text);
         }

@@ -135,7 +135,7 @@ options! {
         "bsrange" "blocksize_range", OfRanges(0), "-", Documented, "A range of block sizes.", "fio draws by another generator, so single sizes are not compared", bsrange: Option<Ranges>;
         "bssplit", Text, "-", Documented, "Block sizes with their shares.", "fio draws by another generator, so single sizes are not compared", bssplit: Option<String>;
         "bs_unaligned" "blocksize_unaligned", Flag, "-", Documented, "Take sizes of `bsrange` and `bssplit` that are no multiples of the smallest.", "fio draws by another generator, so single sizes are not compared", bs_unaligned: bool;
-        "bs_is_seq_rand", Bool, "0", Nearly, "The two sizes are of sequential and random operations.", "the size of the pattern, for all operations of the job; refused where `percentage_random` mixes the two", bs_is_seq_rand: bool;
+        "bs_is_seq_rand", Bool, "0", Nearly, "The two sizes are of sequential and random operations.", "the size of the pattern, for all operations of the job; refused where `percentage_random` or `rw=rand…:N` mixes the two", bs_is_seq_rand: bool;
         "randrepeat", Bool, "1", Documented, "The same offsets in every run.", "fio draws by another generator, so offsets are not compared with those of fio", randrepeat: Option<bool>;
         "allrandrepeat", Bool, "1", Documented, "The same of everything in every run.", "0 without `randrepeat` draws anew, as in later fio; in fio 3.33 the offsets are the same then", allrandrepeat: Option<bool>;
         "randseed", Text, "0x89", Mostly, "The seed.", "the same seed gives the same requests again, and not those of fio", randseed: Option<String>;
@@ -230,7 +230,7 @@ options! {
     "Time and rate" {
         "runtime" "timeout", Seconds, "0", Exact, "The longest time of the job.", "", runtime: Nanos;
         "time_based", Flag, "-", Exact, "Go on until that time is over.", "", time_based: bool;
-        "ramp_time", Seconds, "-", Mostly, "Load before the measured time.", "what is moved in it is not part of `size`; in fio it is", ramp_time: Nanos;
+        "ramp_time", Seconds, "-", Mostly, "Load before the measured time.", "what is moved in it is not part of `size`; in fio it is, and after it fio 3.33 leaves out as many pauses of `thinktime` as it had", ramp_time: Nanos;
         later "ramp_size", Size, "0", Mostly, "Load before the measured time, by what is moved; with `group_reporting` by all jobs of the group.", "what is moved in it is not part of `size`", ramp_size: u64;
         "startdelay", Text, "0", Nearly, "Begin so much later.", "of a range, clones get delays evenly spread over it", startdelay: String;
         "loops", Int(0, MAX), "1", Mostly, "Passes of the job.", "jobs that verify what they read are repeated, too", loops: u64;
