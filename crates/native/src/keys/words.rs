@@ -219,13 +219,11 @@ pub fn pair(one: String, other: String) -> String {
 /// A whole number within these limits.
 pub fn within(value: Value<'_>, limits: RangeInclusive<u32>) -> Result<u32, Complaint> {
     let number = value.whole()?;
-    let within = u32::try_from(number).ok();
-    within
-        .filter(|known| limits.contains(known))
-        .ok_or_else(|| {
-            let (least, most) = limits.into_inner();
-            value.complaint(format!("`{number}` is not from {least} to {most}"))
-        })
+    let small = u32::try_from(number).ok();
+    small.filter(|known| limits.contains(known)).ok_or_else(|| {
+        let (least, most) = limits.into_inner();
+        value.complaint(format!("`{number}` is not from {least} to {most}"))
+    })
 }
 
 /// The value of a field of a small table, or the default if it is not given.
