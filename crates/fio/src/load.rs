@@ -395,7 +395,7 @@ fn zone_window(
         return Err(spec.mistake("zonemode", wrong).into());
     }
     let range = nonzero(options.zonerange).unwrap_or(options.zonesize);
-    let skip = options.zone_skip();
+    let skip = options.zoneskip.bytes_of(0);
     let block = pattern::largest_block(sizes, rw);
     let over = over_the_end(range, block, rw, sizes);
     // Beyond the end there is the next zone where they lie closer.

@@ -21,11 +21,6 @@ impl Options {
         }
     }
 
-    /// Bytes between two zones; a skip in per cent has no whole to be a share of.
-    pub(super) fn zone_skip(&self) -> u64 {
-        self.zoneskip.bytes_of(0)
-    }
-
     /// Which latencies are taken: that of submission, that of completion, and the whole. `gtod_reduce`
     /// takes none; an option of a single one that follows it holds for that one.
     pub(super) fn taken_latencies(&self) -> [bool; 3] {

@@ -283,7 +283,8 @@ impl<'a> Pass<'a> {
         let options = self.options;
         let size = self.working_set.bytes_per_target();
         let range = nonzero(options.zonerange).unwrap_or(options.zonesize);
-        let step = range.saturating_add(options.zone_skip());
+        let skip = options.zoneskip.bytes_of(0);
+        let step = range.saturating_add(skip);
         let each = options.zonesize.div_ceil(block) * block;
         let zones = size.saturating_sub(1) / step;
         let (moved, room) = (zones.saturating_mul(each), size - zones * step);
