@@ -160,6 +160,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     let aux = general.aux_path.as_deref();
     let prepare = || environment::prepare(&resolved, &name, aux, None, presence);
     let mut prepared = prepare()?;
+    print_remarks(&prepared);
     if general.read_only && prepared.plan.writes() {
         return Err(anyhow!(WRITES_IN_READ_ONLY));
     }
@@ -350,17 +351,21 @@ fn ending_signal() -> Result<Arc<AtomicUsize>> {
     Ok(signal)
 }
 
-/// Prints what comes before the results: remarks and warnings, the jobs, and the files that will be
-/// laid out for them.
+/// Prints remarks on unusual settings, such as variables that are not set.
+pub fn print_remarks(prepared: &Prepared) {
+    for remark in &prepared.remarks {
+        terminal::inform(&format!("fio: {remark}"));
+    }
+}
+
+/// Prints what comes before the results: warnings, the jobs, and the files that will be laid out for
+/// them.
 fn print_beginning(
     out: &mut output::Out,
     prepared: &Prepared,
     own: &OwnOptions,
     opening: &str,
 ) -> Result<()> {
-    for remark in &prepared.remarks {
-        terminal::inform(&format!("fio: {remark}"));
-    }
     for why in &prepared.unfit {
         terminal::inform(&format!("fio: {why}"));
     }
@@ -505,6 +510,7 @@ pub fn run_job_file(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>>
     }
     let prepare = || prepared(file.path);
     let mut prepared = prepare()?;
+    print_remarks(&prepared);
     if prepared.plan.cases.is_empty() {
         return Err(anyhow!("{}: No job(s) defined", file.path));
     }
