@@ -120,3 +120,26 @@ fn a_variable_that_is_not_set_is_named_by_every_command() {
         assert!(named, "{line}: {}", ran.err);
     }
 }
+
+/// The story: a job whose trace could not be replayed, or whose file was gone by then, was left out of a run
+/// that ended with 0.
+#[test]
+fn a_run_without_one_of_its_jobs_failed() {
+    let lab = Lab::new();
+    for after in ["echo junk >trace", "mv late.fio gone.fio"] {
+        let text = format!(
+            "[w]\nfilename=f\nsize=64k\nrw=write\nwrite_iolog=trace\nexec_postrun={after}\n\
+             [r]\nstonewall\nfilename=f\nsize=64k\nread_iolog=trace\n\
+             [s]\nstonewall\nfilename=f\nsize=64k\nrw=read\n"
+        );
+        lab.write("late.fio", text);
+        let ran = lab.blocklab("run --no-save late.fio".split(' '));
+        assert_eq!(ran.code, Some(1), "{after}: {}", ran.err);
+        assert!(
+            ran.out.contains("job r did not begin:"),
+            "{after}: {}",
+            ran.out
+        );
+        std::fs::remove_file(lab.path().join("trace")).expect("it was written");
+    }
+}

@@ -327,7 +327,8 @@ fn measure(
     let is_kept = own.no_save || keep(&mut record, store);
     printed?;
     print_failures(&record);
-    let failed = failed.saturating_add(watcher.failed_late);
+    let late = u8::try_from(watcher.failed_late.len()).unwrap_or(u8::MAX);
+    let failed = failed.saturating_add(late);
     let code = code_with(failed, &record, trigger.is_some());
     Ok(with_keeping(code, is_kept))
 }
@@ -535,7 +536,7 @@ pub fn run_job_file(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>>
     let record = run_plan(&prepared, &guard, &interrupted, store, None, &mut watcher);
     watcher.finished();
     files::remove(&prepared, &guard);
-    record
+    Ok(record?.map(|record| watcher.judged(record)))
 }
 
 #[cfg(test)]
