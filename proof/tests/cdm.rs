@@ -9,12 +9,12 @@ const MODEL: [&str; 2] = ["--target", "sim:gp3:1TiB@r5d.xlarge"];
 #[test]
 fn the_report_is_imported_with_the_figures_that_it_shows() {
     let stand = Stand::new();
-    for (version, rows) in [("9", 8), ("8", 8), ("6", 8), ("5", 8)] {
+    for version in ["9", "8", "6", "5"] {
         let line = ["cdm", "--quiet", "--cdm-version", version, "--loops", "2"];
         let run = stand.lab.blocklab(line.into_iter().chain(MODEL));
         assert_eq!((run.code, &*run.err), (Some(0), ""), "{version}");
         let shown: Vec<f64> = run.out.lines().filter_map(mb_per_s).collect();
-        assert_eq!(shown.len(), rows, "{}", run.out);
+        assert_eq!(shown.len(), 8, "{}", run.out);
         stand.lab.write("report", &run.out);
         let run = stand.lab.blocklab(["import", "cdm", "report"]);
         assert_eq!((run.code, &*run.err), (Some(0), ""), "{version}");
