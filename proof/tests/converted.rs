@@ -89,3 +89,46 @@ fn options_that_a_job_file_cannot_follow_are_refused() {
     good(lab.blocklab("run -q job.fio --name night".split(' ')));
     assert!(lab.store().load("night").is_ok(), "found by its name");
 }
+
+/// The story: a variable that is not set counts as empty, which only a run of `fio` reported; `run`,
+/// `convert` and `--parse-only` did so in silence.
+#[test]
+fn a_variable_that_is_not_set_is_named_by_every_command() {
+    let lab = Lab::new();
+    let text = "[a]\nfilename=sim:gp3:1TiB\nrw=read\nsize=1m\nruntime=1${NOPE}\n";
+    lab.write("unset.fio", text);
+    for line in [
+        "fio --no-save unset.fio",
+        "fio --parse-only unset.fio",
+        "run --no-save --quiet unset.fio",
+        "convert unset.fio",
+    ] {
+        let ran = lab.blocklab(line.split(' '));
+        assert_eq!(ran.code, Some(0), "{line}: {}", ran.err);
+        let named = ran.err.contains("${NOPE} is not set");
+        assert!(named, "{line}: {}", ran.err);
+    }
+}
+
+/// The story: a job whose trace could not be replayed, or whose file was gone by then, was left out of a run
+/// that ended with 0.
+#[test]
+fn a_run_without_one_of_its_jobs_failed() {
+    let lab = Lab::new();
+    for after in ["echo junk >trace", "mv late.fio gone.fio"] {
+        let text = format!(
+            "[w]\nfilename=f\nsize=64k\nrw=write\nwrite_iolog=trace\nexec_postrun={after}\n\
+             [r]\nstonewall\nfilename=f\nsize=64k\nread_iolog=trace\n\
+             [s]\nstonewall\nfilename=f\nsize=64k\nrw=read\n"
+        );
+        lab.write("late.fio", text);
+        let ran = lab.blocklab("run --no-save late.fio".split(' '));
+        assert_eq!(ran.code, Some(1), "{after}: {}", ran.err);
+        assert!(
+            ran.out.contains("job r did not begin:"),
+            "{after}: {}",
+            ran.out
+        );
+        std::fs::remove_file(lab.path().join("trace")).expect("it was written");
+    }
+}

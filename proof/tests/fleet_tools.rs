@@ -213,4 +213,11 @@ fn what_hosts_of_vdbench_cannot_do_is_said() {
         assert_eq!(said.code, Some(2), "{text}: {}{}", said.out, said.err);
         assert!(said.err.contains(expected), "{text}: {}", said.err);
     }
+    // The story: these had no effect, so nothing was validated, and all ran once.
+    lab.write("parm", format!("{hosts}{storage}{run}"));
+    for (option, expected) in [("-v", "validate="), ("-j", "validate="), ("-l3", "loop=")] {
+        let said = lab.blocklab(["vdbench", "-f", "parm", "--quiet", option]);
+        assert_eq!(said.code, Some(2), "{option}: {}{}", said.out, said.err);
+        assert!(said.err.contains(expected), "{option}: {}", said.err);
+    }
 }

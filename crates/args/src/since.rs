@@ -1,4 +1,4 @@
-//! In: `2d`, `2026-11-01`, `2026-11-01T18:00:00Z`. Out: a moment; for `2d`, once it is told the time.
+//! In: `2d`, `2026-11-01`, `2026-11-01T18:00:00Z`. Out: a moment; for `2d`, given the time.
 
 use std::str::FromStr;
 

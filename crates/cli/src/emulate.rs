@@ -403,7 +403,7 @@ impl<'a> Watch<'a> {
                 slice: &slice,
                 in_flight: volume.in_flight(),
                 clients,
-                balances: observed::lasts(self.samplers[index].levels_before(), &balances, length),
+                balances: observed::lasts(sampler.levels_before(), &balances, length),
                 waits: observed::wait_shares(&before, &self.waited[index], length),
             };
             if self.args.json {

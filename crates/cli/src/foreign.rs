@@ -146,6 +146,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
         );
     }
     let prepared = blocklab_tools::fio::prepared(&args.file)?;
+    blocklab_tools::fio::print_remarks(&prepared);
     let text = match args.to {
         Language::Native => in_native(&prepared.plan)?,
     };

@@ -229,7 +229,7 @@ pub(super) static OPTIONS: &[Opt] = rows! {
         Mostly("a seed repeats the offsets of a run made here, not those of the original")
     "-Z" "-Z; -Z<size>[KMGTb][,<file>]" "0, 1, … 255, again and again" (with buffers)
         "What writes carry: zeros, or bytes of a buffer of this size, random or out of a file."
-        Nearly("zeros, the pattern 0 … 255, files and random buffers up to 16 MiB are as documented; for a larger one, random bytes of which no two blocks are equal")
+        Nearly("zeros, the pattern 0 … 255, files up to 1 GiB and random buffers up to 16 MiB are as documented; of a larger file the first GiB is used, and for a larger buffer random bytes of which no two blocks are equal")
     "-Zr" "-Zr" "–" (flag span.random_write_data)
         "Fresh random bytes for each write." Documented
     "--map" "--map 'E:\\=/data/'" "–" (wants "FROM=TO, such as --map 'E:\\=/data/'")

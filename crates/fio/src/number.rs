@@ -32,9 +32,7 @@ pub fn amount(text: &str, scale: Scale) -> Result<i64, String> {
     match read_prefix(text) {
         Some("" | "-") => Err(no_number(text)),
         // fio reads `10%` as -11, which is out of range, or no limit, or all blocks.
-        Some(_) if text.ends_with('%') => Err(format!(
-            "`{text}` is no number: this option takes one without `%`"
-        )),
+        Some(_) if text.ends_with('%') => Err(no_share(text)),
         Some(prefix) => with_arithmetic(prefix, scale),
         None => with_arithmetic(text, scale),
     }
@@ -94,6 +92,11 @@ fn whole(value: f64, text: &str) -> Result<i64, String> {
 
 fn no_time(text: &str) -> String {
     format!("`{text}` is no time: it is one whole number with a unit, such as 1500ms")
+}
+
+/// The mistake of a share where an option has no whole that it could be of.
+pub(super) fn no_share(text: &str) -> String {
+    format!("`{text}` is no number: this option takes one without `%`")
 }
 
 fn no_number(text: &str) -> String {

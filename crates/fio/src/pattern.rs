@@ -112,13 +112,11 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
         };
     }
     if let Some(text) = &options.bssplit {
-        let splits: Vec<&str> = text.split(',').collect();
         let rw = read_write(spec)?;
         let directions = mixes.iter_mut().zip([rw.reads, rw.writes, rw.trims]);
         for (index, (mix, occurs)) in directions.enumerate() {
-            // The last part is that of all directions that have none of their own.
-            let part = splits.get(index).or(splits.last());
-            if let Some(part) = part.filter(|part| !part.is_empty()) {
+            let part = split_part(text, index);
+            if !part.is_empty() {
                 *mix = split(part, options.scale(), options.bs_unaligned)
                     .map_err(|why| spec.mistake("bssplit", why))?;
             } else if occurs && mix.smallest() < mix.largest() && has_split(options, rw) {
@@ -135,15 +133,16 @@ pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
 
 /// Whether `bssplit` lists the sizes of a direction that occurs.
 pub(super) fn has_split(options: &Options, rw: ReadWrite) -> bool {
-    let Some(text) = &options.bssplit else {
-        return false;
-    };
-    let splits: Vec<&str> = text.split(',').collect();
-    let directions = [rw.reads, rw.writes, rw.trims].into_iter().enumerate();
-    directions
-        .filter(|(_, occurs)| *occurs)
-        .filter_map(|(index, _)| splits.get(index).or(splits.last()))
-        .any(|part| !part.is_empty())
+    let text = options.bssplit.as_deref().unwrap_or_default();
+    let mut directions = [rw.reads, rw.writes, rw.trims].into_iter().enumerate();
+    directions.any(|(index, occurs)| occurs && !split_part(text, index).is_empty())
+}
+
+/// The part of `bssplit` for a direction: the last one is that of all directions that have none of
+/// their own.
+fn split_part(text: &str, direction: usize) -> &str {
+    let own = text.split(',').nth(direction);
+    own.unwrap_or_else(|| text.rsplit(',').next().unwrap_or_default())
 }
 
 /// The sizes of sequential and random operations, where the two are given so.

@@ -251,20 +251,26 @@ impl PlanBuilder<'_> {
             // No device is opened, but the job has its files' names.
             facts.logs.traced.clone_from(&working_set.targets);
         }
-        self.prepared.clones.push(CloneFacts {
+        let facts = CloneFacts {
             state: saves.then_some(state),
             awaits_trace,
             lacks_trace,
             holds_no_block: working_set.holds_no_block,
             ..facts
-        });
+        };
+        self.push(facts, job);
         for file in working_set.planned {
             self.files.add(file);
         }
+        Ok(())
+    }
+
+    /// Adds a clone and its job to the current case.
+    fn push(&mut self, facts: CloneFacts, job: Job) {
+        self.prepared.clones.push(facts);
         if let Some(case) = self.prepared.plan.cases.last_mut() {
             case.workload.jobs.push(job);
         }
-        Ok(())
     }
 
     /// fio moves nothing then, without a word.
@@ -288,14 +294,12 @@ impl PlanBuilder<'_> {
     ) -> Result<(), Mistake> {
         let job = load::unfit(spec, rw, &self.next_name(spec).1)?;
         let facts = self.facts(spec, rw, &job, index);
-        self.prepared.clones.push(CloneFacts {
+        let facts = CloneFacts {
             failed: Some(unfit.number),
             ..facts
-        });
+        };
+        self.push(facts, job);
         self.prepared.unfit.push(unfit.why);
-        if let Some(case) = self.prepared.plan.cases.last_mut() {
-            case.workload.jobs.push(job);
-        }
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 use blocklab_units::Nanos;
 use blocklab_workload::errno;
 
-use super::number::{Clock, Scale, amount, read_prefix, read_prefix_of_time, time};
+use super::number::{Clock, Scale, amount, no_share, read_prefix, read_prefix_of_time, time};
 use super::option::{Kind, Opt};
 
 /// Bytes, or a share of a file.
@@ -157,6 +157,8 @@ impl Value {
             Kind::Bool => between(0, 1),
             Kind::Int(low, high) => between(low, high),
             Kind::Size => Ok(Self::Number(bytes(text, scale)? as i64)),
+            // fio reads `10%` between zones as -11 bytes.
+            Kind::Share if option.name == "zoneskip" && text.ends_with('%') => Err(no_share(text)),
             Kind::Share => share(text, scale).map(Self::Share),
             Kind::Sizes(least) => {
                 in_order(&numbers(text), |part| bytes_from(part, scale, least)).map(Self::Sizes)
@@ -583,6 +585,8 @@ mod tests {
             "significant_figures=10%",
             "bs=10%",
             "rwmixread=10%",
+            // The story: it was taken for 0, so zones followed each other without a gap.
+            "zoneskip=10%",
         ] {
             refused(setting, "without `%`");
         }

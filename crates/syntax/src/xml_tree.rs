@@ -5,6 +5,7 @@
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
+use quick_xml::events::attributes::AttrError;
 use quick_xml::events::{BytesStart, Event};
 
 use crate::Mistake;
@@ -109,7 +110,8 @@ pub fn document(text: &str) -> Result<Element, Mistake> {
                     let message = "a second document follows the end of the first: one is read";
                     return Err(wrong_at(text, at, message));
                 }
-                open.push(element(&start)?);
+                let element = element(&start);
+                open.push(element.map_err(|error| wrong_at(text, at, &error.to_string()))?);
             }
             Event::End(_) if open.len() == 1 => {
                 let message = "this closes an element that is not open";
@@ -162,11 +164,12 @@ fn add(open: &mut [Element], text: &str) {
     }
 }
 
-fn element(start: &BytesStart<'_>) -> Result<Element, Mistake> {
+/// The element that a tag opens, without text and children.
+fn element(start: &BytesStart<'_>) -> Result<Element, AttrError> {
     let name = start.local_name().as_ref().to_owned();
     let mut attributes = Vec::new();
     for attribute in start.attributes() {
-        let attribute = attribute.map_err(|error| Mistake::new(&*name, error.to_string()))?;
+        let attribute = attribute?;
         let key = attribute.key.as_ref().to_owned();
         attributes.push((key, attribute.value.into_owned()));
     }
@@ -189,6 +192,14 @@ mod tests {
         let series = "<Bucket SampleMillisecond=\"1000\"/>".repeat(33 * 3600);
         let root = document(&format!("<Iops>{series}</Iops>")).expect("sound");
         assert_eq!(root.all("Bucket").count(), 33 * 3600);
+    }
+
+    /// The story: an attribute that is there twice was reported without its line.
+    #[test]
+    fn a_wrong_attribute_has_a_line() {
+        let error = document("<Iops>\n<Bucket Read='1' Read='2'/></Iops>").expect_err("twice");
+        let text = error.to_string();
+        assert!(text.starts_with("XML, line 2: "), "{text}");
     }
 
     /// The story: of two profiles in one file, the second was dropped and nothing said so.

@@ -181,7 +181,7 @@ fn sizes(profile: &Profile, own: &OwnOptions, guard: &Guard) -> Vec<(String, Byt
 }
 
 /// The first bytes of the files from which writes take their data (`-Z`), as many as the buffer of
-/// the target has, by the name of the file.
+/// the target has and the plan uses at most, by the name of the file.
 fn sources(profile: &Profile, own: &OwnOptions) -> Result<Vec<(String, Arc<[u8]>)>> {
     let targets = profile.timespans.iter().flat_map(|span| &span.targets);
     let named = targets.filter_map(|target| match &target.buffers {
@@ -192,7 +192,8 @@ fn sources(profile: &Profile, own: &OwnOptions) -> Result<Vec<(String, Arc<[u8]>
         let path = dialect::local_name(name, &own.mappings)?;
         let mut bytes = Vec::new();
         let file = fs::File::open(&path);
-        let read = file.and_then(|file| file.take(size).read_to_end(&mut bytes));
+        let used = size.min(Bytes::GIB.0);
+        let read = file.and_then(|file| file.take(used).read_to_end(&mut bytes));
         read.with_context(|| format!("cannot read {path} (-Z)"))?;
         Ok((name.clone(), bytes.into()))
     });

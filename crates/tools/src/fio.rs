@@ -160,6 +160,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     let aux = general.aux_path.as_deref();
     let prepare = || environment::prepare(&resolved, &name, aux, None, presence);
     let mut prepared = prepare()?;
+    print_remarks(&prepared);
     if general.read_only && prepared.plan.writes() {
         return Err(anyhow!(WRITES_IN_READ_ONLY));
     }
@@ -326,7 +327,8 @@ fn measure(
     let is_kept = own.no_save || keep(&mut record, store);
     printed?;
     print_failures(&record);
-    let failed = failed.saturating_add(watcher.failed_late);
+    let late = u8::try_from(watcher.failed_late.len()).unwrap_or(u8::MAX);
+    let failed = failed.saturating_add(late);
     let code = code_with(failed, &record, trigger.is_some());
     Ok(with_keeping(code, is_kept))
 }
@@ -350,17 +352,21 @@ fn ending_signal() -> Result<Arc<AtomicUsize>> {
     Ok(signal)
 }
 
-/// Prints what comes before the results: remarks and warnings, the jobs, and the files that will be
-/// laid out for them.
+/// Prints remarks on unusual settings, such as variables that are not set.
+pub fn print_remarks(prepared: &Prepared) {
+    for remark in &prepared.remarks {
+        terminal::inform(&format!("fio: {remark}"));
+    }
+}
+
+/// Prints what comes before the results: warnings, the jobs, and the files that will be laid out for
+/// them.
 fn print_beginning(
     out: &mut output::Out,
     prepared: &Prepared,
     own: &OwnOptions,
     opening: &str,
 ) -> Result<()> {
-    for remark in &prepared.remarks {
-        terminal::inform(&format!("fio: {remark}"));
-    }
     for why in &prepared.unfit {
         terminal::inform(&format!("fio: {why}"));
     }
@@ -505,6 +511,7 @@ pub fn run_job_file(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>>
     }
     let prepare = || prepared(file.path);
     let mut prepared = prepare()?;
+    print_remarks(&prepared);
     if prepared.plan.cases.is_empty() {
         return Err(anyhow!("{}: No job(s) defined", file.path));
     }
@@ -529,7 +536,7 @@ pub fn run_job_file(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>>
     let record = run_plan(&prepared, &guard, &interrupted, store, None, &mut watcher);
     watcher.finished();
     files::remove(&prepared, &guard);
-    record
+    Ok(record?.map(|record| watcher.judged(record)))
 }
 
 #[cfg(test)]

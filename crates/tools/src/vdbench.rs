@@ -99,7 +99,7 @@ fn attempt(arguments: &[String], store: &Store, hosts: &dyn ManyHosts) -> Result
     if !file.hosts.is_empty() {
         let read = many::Read {
             arguments: &own.rest,
-            files: &command.files,
+            command: &command,
             text: &read,
         };
         return many::measure(file, &own, &folder, store, hosts, &read);

@@ -2,7 +2,7 @@
 
 use blocklab_record::Note;
 
-use super::defs::{General, Range, Rd, RunOptions, Sd, Wd};
+use super::defs::{General, Rd, RunOptions, Sd, Wd};
 use super::error::{Mistake, Place, Subject};
 use super::scan::Parameter;
 use super::value::{Argument, matches_pattern};
@@ -152,12 +152,6 @@ impl<'a> Definitions<'a> {
 /// The name of a definition, and where it is written.
 fn name_and_place(arg: &Argument<'_>) -> Result<(String, Place), Mistake> {
     Ok((arg.single_name()?, arg.parameter.place.clone()))
-}
-
-impl Wd {
-    pub(super) fn set_range(&mut self, range: Range, hotband: bool) {
-        (self.range, self.hotband) = (Some(range), hotband);
-    }
 }
 
 fn unique<'n>(

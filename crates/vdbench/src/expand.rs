@@ -35,9 +35,9 @@ pub(super) fn runs(all: &Definitions<'_>, command: &Command) -> Result<Vec<Run>,
     Ok(runs)
 }
 
-/// Sets the times that the command line gives. A run that lasts until all is done has no `elapsed`.
+/// Sets the times that the command line gives.
 fn override_times(options: &mut RunOptions, command: &Command) {
-    if command.elapsed > 0 && options.elapsed.is_some() {
+    if command.elapsed > 0 {
         options.elapsed = Some(command.elapsed);
     }
     if command.interval > 0 {
@@ -48,7 +48,7 @@ fn override_times(options: &mut RunOptions, command: &Command) {
     }
 }
 
-/// Chooses an interval where none is given, and refuses times that are no multiples of it.
+/// Chooses an interval where 0 is given, and refuses times that are no multiples of it.
 fn check_times(rd: &mut Rd) -> Result<(), Mistake> {
     let (elapsed, warmup) = (rd.options.elapsed.unwrap_or_default(), rd.options.warmup);
     if rd.options.interval == 0 {

@@ -21,7 +21,7 @@ impl Cpu {
         self.user + self.kernel
     }
 
-    /// The mean of two stretches, of which this one is a part.
+    /// The mean of two stretches; this one is `part` of their time, from 0 to 1.
     fn mean(self, part: f64, other: Self) -> Self {
         let rest = 1.0 - part;
         Self {

@@ -49,6 +49,10 @@ impl ParameterFile {
             let words = format!("each host would know its own writes only; {one_host}");
             return Err(Mistake::new("validate=", words));
         }
+        if self.general.repeat.is_some() {
+            let words = format!("hosts make all runs once; {one_host}, or the command in a loop");
+            return Err(Mistake::new("loop=", words));
+        }
         if self.general.concatenate {
             let words = format!("hd={first} and others are no one device; {one_host}");
             return Err(Mistake::new("concatenatesds=", words));

@@ -187,8 +187,8 @@ pub(super) const KEYWORDS: &[Keyword] = rows! { |all, arg|
     Workload "writepct" "as wrpct" Documented => all.wds.current().rdpct = 100.0 - arg.percent()?.trunc()
     Workload "rhpct" "share of the reads that go to the hit area" Documented => all.wds.current().rhpct = arg.percent()?
     Workload "whpct" "share of the writes that go to the hit area" Documented => all.wds.current().whpct = arg.percent()?
-    Workload "range" "(low,high) in per cent or bytes" Mostly("a range beyond 100 per cent ends at the end") => all.wds.current().set_range(arg.range()?, false)
-    Workload "hotband" "(low,high): a range of which some blocks are used more" Mostly("Vdbench's curve by zones that double from 16 KiB on, and writes begin where reads do") => all.wds.current().set_range(arg.range()?, true)
+    Workload "range" "(low,high) in per cent or bytes" Mostly("a range beyond 100 per cent ends at the end") => { let wd = all.wds.current(); (wd.range, wd.hotband) = (Some(arg.range()?), false) }
+    Workload "hotband" "(low,high): a range of which some blocks are used more" Mostly("Vdbench's curve by zones that double from 16 KiB on, and writes begin where reads do") => { let wd = all.wds.current(); (wd.range, wd.hotband) = (Some(arg.range()?), true) }
     Workload "seekpct" "random share (100), random, sequential, sequentialnz or seqnz, eof, poisson" Mostly("sequentialnz begins at the start of the range; poisson draws parts of the range by Poisson's law; a share is rounded to a whole per cent") => all.wds.current().seek = arg.seek()?
     Workload "stride" "(min,max): how many bytes a seek skips" Mostly("of strides, block sizes and blocks between two seeks that differ, the mean is used") => all.wds.current().stride = Some(arg.stride()?)
     Workload "streams" "this many sequential streams, each in its part" Documented => all.wds.current().streams = arg.streams()?

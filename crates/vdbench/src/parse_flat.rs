@@ -89,10 +89,10 @@ impl ParseFlat {
             [all] if all == "all" => names.clone(),
             columns => columns.iter().map(String::as_str).collect(),
         };
-        let places = places(&names, &wanted)?;
+        let shown = places(&names, &wanted)?;
         let interval = place(&names, "interval")?;
         let filtered: Vec<&str> = self.filters.iter().map(|(name, _)| &**name).collect();
-        let filtered = self::places(&names, &filtered)?;
+        let filtered = places(&names, &filtered)?;
         let between = if self.tabs { "\t" } else { "," };
         let mut table = wanted.join(between) + "\n";
         let mut rows = 0;
@@ -105,7 +105,7 @@ impl ParseFlat {
             let values = self.filters.iter().map(|(_, value)| value);
             let mut filters = filtered.iter().zip(values);
             if filters.all(|(&place, value)| cells[place].eq_ignore_ascii_case(value)) {
-                let row: Vec<&str> = places.iter().map(|&place| cells[place]).collect();
+                let row: Vec<&str> = shown.iter().map(|&place| cells[place]).collect();
                 table.push_str(&row.join(between));
                 table.push('\n');
                 rows += 1;

@@ -235,8 +235,7 @@ impl Argument<'_> {
 
     fn thread_count(&self, threads: u64, most: u64) -> Result<u32, Mistake> {
         let message = format_args!("{threads} threads; 1 to {most} would work");
-        self.check((1..=most).contains(&threads), message)?;
-        Ok(threads as u32)
+        self.checked(threads as u32, (1..=most).contains(&threads), message)
     }
 
     pub(super) fn multiple(&self) -> Result<u64, Mistake> {
@@ -405,16 +404,12 @@ impl Argument<'_> {
 
     /// The `iorate=` of a workload: one number.
     pub(super) fn own_rate(&self) -> Result<f64, Mistake> {
-        match self.values(Kind::Rate)? {
-            Values::Numbers(rates) if rates.len() == 1 => {
-                let is_rate = rates[0] > 0.0 && rates[0] < LARGEST_RATE;
-                self.check(is_rate, "a rate is above 0 and below 1000000000")?;
-                Ok(rates[0])
+        match *self.numbers(Kind::Rate)? {
+            [rate] => {
+                let is_rate = rate > 0.0 && rate < LARGEST_RATE;
+                self.checked(rate, is_rate, "a rate is above 0 and below 1000000000")
             }
-            Values::Numbers(_) => {
-                Err(self.error("of a workload it is one number; a list belongs to the run"))
-            }
-            Values::Words(_) => self.number(),
+            _ => Err(self.error("of a workload it is one number; a list belongs to the run")),
         }
     }
 
@@ -459,8 +454,11 @@ const DISTRIBUTIONS: [(&str, Option<Arrivals>); 5] = [
 impl Argument<'_> {
     pub(super) fn above_zero(&self) -> Result<f64, Mistake> {
         let number = self.number()?;
-        self.check(number > 0.0, format_args!("{number} is not above 0"))?;
-        Ok(number)
+        self.checked(
+            number,
+            number > 0.0,
+            format_args!("{number} is not above 0"),
+        )
     }
 
     /// The `iorate=` of a run: numbers, `max` or `curve`.

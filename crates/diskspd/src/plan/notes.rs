@@ -55,10 +55,17 @@ impl Planner<'_> {
             let text = format!("files are made with {size} (--size) instead of {requested}");
             self.note(NoteLevel::Approximated, "-c", text);
         }
-        let is_source = matches!(target.buffers, Buffers::Source { .. });
-        if target.write_ratio > 0 && is_source && window(target).is_none() {
-            let text = "random bytes of which no two blocks are equal stand in for a buffer of \
-                        more than 16 MiB";
+        let text = match (&target.buffers, window(target)) {
+            (Buffers::Source { .. }, None) => {
+                "random bytes of which no two blocks are equal stand in for a buffer of more than \
+                 16 MiB"
+            }
+            (Buffers::Source { size, .. }, Some(used)) if used < Bytes(*size) => {
+                "of a buffer out of a file, the first GiB is used"
+            }
+            _ => return,
+        };
+        if target.write_ratio > 0 {
             self.note(NoteLevel::Approximated, "-Z", text);
         }
     }
@@ -66,7 +73,36 @@ impl Planner<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Inputs, prepare};
     use super::*;
+    use crate::spec::Profile;
+
+    /// The story: of `-Z2G,FILE` only the first GiB was used, without a word.
+    #[test]
+    fn a_buffer_that_is_used_in_part_is_noted() {
+        let target = Target {
+            write_ratio: 50,
+            buffers: Buffers::Source {
+                size: 2 << 30,
+                file: Some("data".to_owned()),
+            },
+            ..Target::default()
+        };
+        let span = TimeSpan {
+            targets: vec![target],
+            ..TimeSpan::default()
+        };
+        let profile = Profile {
+            timespans: vec![span],
+            ..Profile::default()
+        };
+        let inputs = Inputs {
+            sources: vec![("data".to_owned(), [1][..].into())],
+            ..Inputs::default()
+        };
+        let notes = prepare(&profile, &inputs).expect("sound").notes;
+        assert!(notes.iter().any(|note| note.text.contains("first GiB")));
+    }
 
     /// The page called -j and -O exact, though a run of them noted in what it differs. What the plan
     /// notes of an option has the level of the table, and each has a row that differs.

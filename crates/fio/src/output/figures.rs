@@ -61,10 +61,8 @@ pub(super) fn report_entries<'a>(
 ) -> Vec<Figures<'a>> {
     let mut entries: Vec<Figures<'a>> = Vec::new();
     for clone in clones.iter().filter(|clone| clone.style.shown) {
-        let of_case = measurements
-            .iter()
-            .find(|m| m.jobs.iter().any(|job| job.name == clone.job));
-        let figures = clone_figures(clone, of_case);
+        let mut jobs = measurements.iter().flat_map(|measured| &measured.jobs);
+        let figures = clone_figures(clone, jobs.find(|job| job.name == clone.job));
         let last = entries
             .last_mut()
             .filter(|last| clone.grouped && last.clone.group == clone.group);
@@ -79,10 +77,9 @@ pub(super) fn report_entries<'a>(
     entries
 }
 
-/// What a clone did; only its facts if its case was not measured.
-fn clone_figures<'a>(clone: &'a CloneFacts, measurement: Option<&Measurement>) -> Figures<'a> {
+/// What a clone did; only its facts if it has no result.
+fn clone_figures<'a>(clone: &'a CloneFacts, result: Option<&JobResult>) -> Figures<'a> {
     let mut figures = Figures::without_result(clone);
-    let result = measurement.and_then(|m| m.jobs.iter().find(|job| job.name == clone.job));
     let Some(result) = result else {
         return figures;
     };

@@ -62,7 +62,6 @@ pub(super) struct Flow {
     pub bytes: u64,
     pub ios: u64,
     pub short: u64,
-    pub dropped: u64,
     pub runtime_ms: u64,
     pub slat: LatencySummary,
     pub clat: LatencySummary,
@@ -148,7 +147,6 @@ impl Flow {
         self.bytes += other.bytes;
         self.ios += other.ios;
         self.short += other.short;
-        self.dropped += other.dropped;
         self.runtime_ms = self.runtime_ms.max(other.runtime_ms);
         self.slat.merge(&other.slat);
         self.clat.merge(&other.clat);

@@ -173,7 +173,7 @@ fn flow(flow: &Flow, style: &Style, bins: bool) -> Members {
         "runtime": flow.runtime_ms,
         "total_ios": flow.ios,
         "short_ios": flow.short,
-        "drop_ios": flow.dropped,
+        "drop_ios": 0,
         "slat_ns": slat,
         "clat_ns": clat,
         "lat_ns": lat,

@@ -179,10 +179,8 @@ fn direction(name: &str, flow: &Flow, style: &Style) -> String {
         }
     }
     text.push_str(&priorities(flow, style));
-    for (((label, figures), shown), wanted) in
-        rows.iter().zip(style.latencies).zip(style.percentiles_of)
-    {
-        if shown && wanted && figures.count > 0 {
+    for ((label, figures), wanted) in rows.iter().zip(style.percentiles_of) {
+        if wanted && figures.count > 0 {
             text.push_str(&table(label.trim(), figures, style));
         }
     }
@@ -390,7 +388,7 @@ fn closing(figures: &Figures<'_>) -> String {
          \x20 IO depths    : {}\n\
          \x20    submit    : {}\n\
          \x20    complete  : {}\n\
-         \x20    issued rwts: total={},{},{},{} short={},{},{},0 dropped={},{},{},0\n\
+         \x20    issued rwts: total={},{},{},{} short={},{},{},0 dropped=0,0,0,0\n\
          {errors}{depth}",
         user,
         system,
@@ -407,9 +405,6 @@ fn closing(figures: &Figures<'_>) -> String {
         read.short,
         write.short,
         trim.short,
-        read.dropped,
-        write.dropped,
-        trim.dropped,
     )
 }
 

@@ -13,7 +13,7 @@ pub struct Style {
     pub description: Option<String>,
     /// Per cent, ascending.
     pub percentiles: Vec<f64>,
-    /// Percentiles of submission, completion and total latency.
+    /// Percentiles of submission, completion and total latency; of one that is not printed, none.
     pub percentiles_of: [bool; 3],
     /// Which of them are printed at all.
     pub latencies: [bool; 3],
@@ -91,7 +91,7 @@ impl Style {
     /// The latency that is reported by priority: one of two, if it is taken.
     pub(super) const fn by_priority(&self) -> Option<PriorityLatency> {
         match (self.percentiles_of, self.latencies) {
-            ([_, _, true], [_, _, true]) => Some(PriorityLatency::Total),
+            ([_, _, true], _) => Some(PriorityLatency::Total),
             (_, [_, true, _]) => Some(PriorityLatency::Completion),
             _ => None,
         }

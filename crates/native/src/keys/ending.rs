@@ -4,10 +4,9 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Direction, ErrorPolicy, Job, Limit, Steady, SteadyVariable, Verify, When};
 
 use super::super::value::{Value, fields, optional};
-use super::words::at_most;
 use super::words::{
     self, CHECKSUMS, DIRECTIONS, ENDS, KINDS, POLICIES, RULES, Rule, SYNC_RANGES, VARIABLES, WHENS,
-    list, names, number, or, pair, shown_table, size, time, word_for,
+    list, names, number, or, pair, shown_table, size, time, within, word_for,
 };
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
 use blocklab_syntax::toml_tree::Complaint;
@@ -70,12 +69,10 @@ pub const END: Section<Job> = Section {
         "steady_rounds" = "10",
             (own "whole number",
                 |job, value| {
-                    let count = value.count()?;
                     let Some((rounds, _)) = drift(drifting(job)) else {
                         return Err(value.complaint(OWN));
                     };
-                    *rounds = count;
-                    at_most(value, u64::from(count), 1, 10_000)
+                    put(rounds, within(value, 1..=10_000))
                 },
                 |job| drift(&mut job.stop.steady?).map(|(rounds, _)| rounds.to_string())),
             "Rounds in the window.",

@@ -24,7 +24,7 @@ use blocklab_syntax::toml_tree::Complaint;
 pub(super) use blocklab_syntax::toml_tree::quoted;
 pub(super) use study::{CASE, Case, STUDY, Study};
 pub use trace::WantedTrace;
-pub(super) use words::at_most;
+pub(super) use words::within;
 
 pub(super) struct Key<T> {
     pub name: &'static str,

@@ -11,7 +11,7 @@ use blocklab_workload::{
 use super::super::value::{Value, fields, optional};
 use super::words::{
     self, ARRIVALS, Arrivals, CLASSES, CONTENTS, MIXES, PATTERNS, SIZE_DRAWS, list, names, number,
-    or, pair, pattern_name, shown_table, size, size_mix, time, word_for,
+    or, pair, pattern_name, shown_table, size, size_mix, time, within, word_for,
 };
 use super::{Allowed, Key, Need, Section, called, keys, put, quoted, row, text};
 use blocklab_syntax::toml_tree::Complaint;
@@ -518,11 +518,9 @@ fn shown_latency_target(target: &LatencyTarget) -> String {
 
 fn io_priority(value: Value<'_>) -> Result<IoPriority, Complaint> {
     fields!(value; class, level);
-    let level = or(level, Value::count, 4)?;
     Ok(IoPriority {
         class: or(class, |class| class.word(&CLASSES), 2)?,
-        level: u8::try_from(level)
-            .map_err(|_| value.complaint(format!("`{level}` is not a level: 0 to 7")))?,
+        level: or(level, |level| within(level, 0..=7), 4)? as u8,
     })
 }
 

@@ -5,7 +5,7 @@ use blocklab_workload::{Order, Plan};
 
 use super::super::value::Value;
 use super::trace::{self, WantedTrace};
-use super::words::{self, AGGREGATES, ORDERS, PAUSES, at_most, list, names, pair, word_for};
+use super::words::{self, AGGREGATES, ORDERS, PAUSES, list, names, pair, within, word_for};
 use super::{Allowed, Key, called, keys, put, quoted, row, text};
 use blocklab_syntax::toml_tree::Complaint;
 
@@ -65,19 +65,13 @@ pub static STUDY: &[Key<Study>] = keys! { Study:
         default: Some("drawn anew for each run, and recorded"), other_names: &["randseed"];
     "passes" = "3",
         (own "whole number",
-            |study, value| {
-                study.plan.passes = value.count()?;
-                at_most(value, u64::from(study.plan.passes), 1, 100_000)
-            },
+            |study, value| put(&mut study.plan.passes, within(value, 1..=100_000)),
             |study| Some(study.plan.passes.to_string())),
         "How often each case is measured; with three or more, results have a confidence interval.",
         allowed: Allowed::Text("1 to 100000"), other_names: &["repeat", "repeats", "runs", "iterations"];
     "discard" = "1",
         (own "whole number",
-            |study, value| {
-                study.plan.discard = value.count()?;
-                at_most(value, u64::from(study.plan.discard), 0, 1000)
-            },
+            |study, value| put(&mut study.plan.discard, within(value, 0..=1000)),
             |study| Some(study.plan.discard.to_string())),
         "Warm-up passes of each case; they are recorded as pass 0 and enter no figure.",
         allowed: Allowed::Text("0 to 1000");

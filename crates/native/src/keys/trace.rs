@@ -7,7 +7,7 @@ use blocklab_units::{Nanos, with_defaults};
 use blocklab_workload::{ReplayPace, ReplayPlace};
 
 use super::super::value::{Value, Word, optional};
-use super::words::{at_most, or};
+use super::words::{or, within};
 use blocklab_syntax::toml_tree::Complaint;
 
 with_defaults! {
@@ -114,13 +114,11 @@ pub fn read(value: Value<'_>) -> Result<WantedTrace, Complaint> {
     let wanted = WantedTrace {
         files: files.collect::<Result<_, _>>()?,
         pace: or(pace, |value| value.word(&MOMENTS), plain.pace)?,
-        speed_percent: or(speed, |value| within(value, 1, 100_000), 100)?,
-        copies: or(copies, |value| within(value, 1, 100_000), 1)? as u32,
+        speed_percent: or(speed, |value| within(value, 1..=100_000), 100)?.into(),
+        copies: or(copies, |value| within(value, 1..=100_000), 1)?,
         shift: or(shift, Value::time, plain.shift)?,
         place: or(place, |value| value.word(&PLACES), plain.place)?,
-        max_in_flight: most
-            .map(|value| within(value, 1, u32::MAX.into()).map(|most| most as u32))
-            .transpose()?,
+        max_in_flight: most.map(|value| within(value, 1..=u32::MAX)).transpose()?,
         in_order: or(in_order, Value::flag, false)?,
         trims: or(trims, Value::flag, false)?,
         from: from.map(Value::time).transpose()?,
@@ -142,10 +140,4 @@ fn file(value: Value<'_>) -> Result<String, Complaint> {
         "" | "-" => Err(value.complaint("a study names the file of its trace".to_owned())),
         path => Ok(path.to_owned()),
     }
-}
-
-fn within(value: Value<'_>, least: u64, most: u64) -> Result<u64, Complaint> {
-    let number = value.whole()?;
-    at_most(value, number, least, most)?;
-    Ok(number)
 }

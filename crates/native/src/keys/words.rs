@@ -1,6 +1,7 @@
 //! The closed lists of words, and quantities as the format writes them.
 
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{
@@ -215,12 +216,14 @@ pub fn pair(one: String, other: String) -> String {
     format!("[{one}, {other}]")
 }
 
-/// Complains of a number that is out of bounds.
-pub fn at_most(value: Value<'_>, number: u64, least: u64, most: u64) -> Result<(), Complaint> {
-    if (least..=most).contains(&number) {
-        return Ok(());
-    }
-    Err(value.complaint(format!("`{number}` is not from {least} to {most}")))
+/// A whole number within these limits.
+pub fn within(value: Value<'_>, limits: RangeInclusive<u32>) -> Result<u32, Complaint> {
+    let number = value.whole()?;
+    let small = u32::try_from(number).ok();
+    small.filter(|known| limits.contains(known)).ok_or_else(|| {
+        let (least, most) = limits.into_inner();
+        value.complaint(format!("`{number}` is not from {least} to {most}"))
+    })
 }
 
 /// The value of a field of a small table, or the default if it is not given.

@@ -4,7 +4,7 @@
 use blocklab_units::Nanos;
 use blocklab_workload::publication::{Basis, Figure, Published, Scope, System};
 
-use super::super::keys::at_most;
+use super::super::keys::within;
 use super::super::value::{Value, fields};
 use super::pick::{Known, figure_hint};
 use super::{missing, text_or_empty};
@@ -39,7 +39,7 @@ pub(super) fn systems(
             because: text_or_empty(because)?,
             measured: measured.map(Value::flag).transpose()?.unwrap_or(true),
             passes: passes
-                .map(|passes| count_up_to(passes, MOST_PASSES))
+                .map(|passes| within(passes, 1..=MOST_PASSES))
                 .transpose()?,
             devices: devices
                 .map(|devices| device_count(devices, most_threads))
@@ -53,15 +53,9 @@ pub(super) fn systems(
     Ok(systems)
 }
 
-fn count_up_to(value: Value<'_>, most: u32) -> Result<u32, Complaint> {
-    let count = value.count()?;
-    at_most(value, u64::from(count), 1, u64::from(most))?;
-    Ok(count)
-}
-
 /// Each device gets the threads of every job, which may not become too many.
 fn device_count(value: Value<'_>, most_threads: u32) -> Result<u32, Complaint> {
-    count_up_to(value, MOST_THREADS / most_threads.max(1)).map_err(|wrong| {
+    within(value, 1..=MOST_THREADS / most_threads.max(1)).map_err(|wrong| {
         wrong.hint(format!(
             "it multiplies the threads of every job, {most_threads} here, to at most {MOST_THREADS}"
         ))

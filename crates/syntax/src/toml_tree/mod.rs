@@ -242,7 +242,8 @@ impl<'v> Value<'v> {
         let DeValue::String(text) = self.0.get_ref() else {
             return self.number();
         };
-        let size = text.trim_end().trim_end_matches("/s");
+        let trimmed = text.trim_end();
+        let size = trimmed.strip_suffix("/s").unwrap_or(trimmed);
         size.parse::<Bytes>().map(Bytes::as_f64).map_err(|_| {
             self.complaint(format!(
                 "`{text}` is not a rate such as 100MB or 64MiB (a second)"
@@ -400,6 +401,16 @@ mod tests {
         }
         let below = value("-1.5", |value| value.time());
         assert_eq!(below, Err("`-1.5` cannot be below 0".to_owned()));
+    }
+
+    /// The story: `100MB/s/s` was taken for a rate.
+    #[test]
+    fn a_rate_is_by_one_second() {
+        for text in ["\"100MB\"", "\"100MB/s \"", "100e6"] {
+            assert_eq!(value(text, |value| value.bytes_per_second()), Ok(1e8));
+        }
+        let twice = value("\"100MB/s/s\"", |value| value.bytes_per_second());
+        assert!(twice.is_err_and(|message| message.contains("is not a rate")));
     }
 
     /// The story: `-5` was refused here, and `-5.0` given to callers that had to refuse it, each in

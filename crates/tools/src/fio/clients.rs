@@ -19,7 +19,8 @@ use blocklab_workload::Plan;
 use super::environment::{self, Presence, Texts};
 use super::share::Share;
 use super::{
-    INTERRUPTED, OwnOptions, WRITES_IN_READ_ONLY, exit_code, name, output, print_failures, sections,
+    INTERRUPTED, OwnOptions, WRITES_IN_READ_ONLY, exit_code, name, output, print_failures,
+    print_remarks, sections,
 };
 use crate::hosts::{HostShare, HostsEnd, HostsLoad, ManyHosts};
 use crate::tool_run::with_keeping;
@@ -92,9 +93,13 @@ fn parts(command: &Command) -> Result<Vec<Part>> {
             return Err(anyhow!("client {first}: No job(s) defined"));
         }
         let name = name(&client.inputs);
-        for host in host_names {
+        for (number, host) in host_names.into_iter().enumerate() {
             let prepared =
                 environment::prepare(&resolved, &name, None, Some(&host), Presence::Supposed)?;
+            // They are those of all hosts of a client.
+            if number == 0 {
+                print_remarks(&prepared);
+            }
             parts.push(Part {
                 host,
                 share: Share {

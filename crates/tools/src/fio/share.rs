@@ -70,5 +70,5 @@ pub(crate) fn run(
     );
     watcher.finished();
     files::remove(&prepared, &guard);
-    record
+    Ok(record?.map(|record| watcher.judged(record)))
 }

@@ -1,6 +1,7 @@
 //! The observer of a fio run: it prints progress, and does what jobs request before and after them.
 
 use std::cell::RefCell;
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +10,8 @@ use std::time::Instant;
 use anyhow::Result;
 
 use blocklab_driver::Outcome;
-use blocklab_fio::{General, Prepared, eta_line, eta_rates};
-use blocklab_record::{Interval, Measurement, Record};
+use blocklab_fio::{CloneFacts, General, Prepared, eta_line, eta_rates};
+use blocklab_record::{Interval, Measurement, Record, Status};
 use blocklab_runner::{Event, Observer, Questions};
 use blocklab_store::Store;
 use blocklab_units::Nanos;
@@ -40,8 +41,8 @@ pub struct Watcher<'a> {
     pub debug: Debug,
     /// Makes the plan anew, with the files that earlier jobs have written by then.
     pub replan: Option<&'a dyn Fn() -> Result<Prepared>>,
-    /// Number of jobs whose trace, written by an earlier job, could not be replayed.
-    pub failed_late: u8,
+    /// Why jobs could not begin that were to replay the trace of an earlier job.
+    pub failed_late: Vec<String>,
     /// The files of `--bandwidth-log`.
     pub aggregate: Option<Aggregate>,
     /// How often the progress line is printed.
@@ -103,7 +104,7 @@ impl<'a> Watcher<'a> {
             planned: Nanos::ZERO,
             debug: Debug::default(),
             replan: None,
-            failed_late: 0,
+            failed_late: Vec::new(),
             out: None,
             aggregate: None,
             eta_every: Nanos::from_secs(1),
@@ -145,7 +146,7 @@ impl<'a> Watcher<'a> {
             if let Some(why) = &clone.lacks_trace {
                 terminal::inform(&format!("fio: {why}"));
                 case.workload.jobs.retain(|job| job.name != clone.job);
-                self.failed_late = self.failed_late.saturating_add(1);
+                self.failed_late.push(left_out(clone, why));
             }
         }
         Ok(())
@@ -195,6 +196,16 @@ impl<'a> Watcher<'a> {
         Nanos(self.begun.elapsed().as_nanos() as u64)
     }
 
+    /// This record, as that of a failed run if jobs could not begin: a report other than fio's counts no
+    /// jobs.
+    pub fn judged(&self, mut record: Record) -> Record {
+        if let (Some(why), Status::Complete) = (self.failed_late.first(), record.status) {
+            record.failure = Some(why.clone());
+            record.status = Status::Failed;
+        }
+        record
+    }
+
     /// Ends what still runs or is shown.
     pub fn finished(&mut self) {
         // Dropping the programs ends them.
@@ -237,6 +248,10 @@ impl Questions for Watcher<'_> {
             && let Err(error) = self.plan_anew(step, case)
         {
             terminal::complain(&error);
+            let clones = self.prepared.clones_of(step);
+            let lost = clones.filter(|clone| clone.is_run());
+            self.failed_late
+                .extend(lost.map(|clone| left_out(clone, &error)));
             return false;
         }
         let failed = self.commands(step, Around::Before);
@@ -353,4 +368,9 @@ fn planned(case: &Case) -> Nanos {
         job.start_delay + job.ramp + measured + job.cool_down
     });
     times.max().unwrap_or_default()
+}
+
+/// The failure of a run without this clone.
+fn left_out(clone: &CloneFacts, why: &dyn Display) -> String {
+    format!("job {} did not begin: {why}", clone.job)
 }

@@ -11,7 +11,7 @@ use anyhow::{Result, anyhow};
 use blocklab_console::{status, terminal};
 use blocklab_record::{Note, NoteLevel};
 use blocklab_store::Store;
-use blocklab_vdbench::{Inputs, ParameterFile, Validation, prepare};
+use blocklab_vdbench::{Command, Inputs, ParameterFile, prepare};
 
 use super::folder::Folder;
 use super::gathering::Gathering;
@@ -26,8 +26,8 @@ use crate::tool_run::{exit_code, print_notes, seed, with_keeping};
 pub(super) struct Read<'a> {
     /// The command line, without blocklab's own options.
     pub(super) arguments: &'a [String],
-    /// The names of the parameter files.
-    pub(super) files: &'a [String],
+    /// What it requests.
+    pub(super) command: &'a Command,
     /// Reads the text of a file.
     pub(super) text: &'a dyn Fn(&Path) -> io::Result<String>,
 }
@@ -41,7 +41,8 @@ pub(super) fn measure(
     hosts: &dyn ManyHosts,
     read: &Read<'_>,
 ) -> Result<u8> {
-    let (validation, _) = journals::requested(Validation::default(), &file, folder);
+    file.general.repeat = read.command.repeat.or(file.general.repeat);
+    let (validation, _) = journals::requested(read.command.validation, &file, folder);
     let inputs = Inputs {
         sizes: share::supposed(&file),
         format: Vec::new(),
@@ -90,7 +91,7 @@ pub(super) fn measure(
 /// The share of each host: the command line, all files, and which host it is.
 fn shares(file: &ParameterFile, seed: u64, read: &Read<'_>) -> Result<Vec<HostShare>> {
     let mut files = BTreeMap::new();
-    for name in read.files {
+    for name in &read.command.files {
         let path = Path::new(name);
         files.insert(name.clone(), context((read.text)(path), "read", path)?);
     }
