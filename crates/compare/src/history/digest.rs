@@ -13,7 +13,7 @@ use crate::compare::{Clocked, Load, Quantity, loads};
 
 /// Version of what [`derive()`] makes. It changes with every change of that, so that no store serves
 /// what an older build derived.
-pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/7");
+pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/8");
 
 /// What a list needs of a run. It is short, as a list reads it for every run of a store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
