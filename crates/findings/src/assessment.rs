@@ -80,9 +80,9 @@ pub struct ResponseNs {
     pub max: u64,
 }
 
-/// A percentile from here on, in nanoseconds, says that a latency is as long or longer: the last bucket of
-/// a histogram counts all that is longer, too.
-pub const LONGEST_TOLD_NS: u64 = Histogram::lowest(Histogram::BUCKETS - 1);
+/// The beginning of the overflow bucket of a histogram, in nanoseconds, which counts all that is longer, too: a
+/// percentile from here on is that long or longer.
+pub const OVERFLOW_NS: u64 = Histogram::lowest(Histogram::BUCKETS - 1);
 
 /// Operations that must lie beyond a quantile: with fewer, the next one changes it.
 const BEYOND: f64 = 10.0;

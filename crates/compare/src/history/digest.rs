@@ -293,7 +293,7 @@ const DISTURBED: [&str; 16] = [
 fn doubts(record: &Record, findings: &[Finding], case: &str) -> Vec<String> {
     let has_ended_otherwise = record.status != Status::Complete;
     let status = has_ended_otherwise.then(|| record.status.name());
-    let grave = findings
+    let disturbed = findings
         .iter()
         .filter(|finding| finding.severity >= Severity::Warning)
         .filter(|finding| {
@@ -301,7 +301,11 @@ fn doubts(record: &Record, findings: &[Finding], case: &str) -> Vec<String> {
         })
         .map(|finding| finding.rule)
         .filter(|rule| DISTURBED.contains(rule));
-    let mut doubts: Vec<String> = status.into_iter().chain(grave).map(str::to_owned).collect();
+    let mut doubts: Vec<String> = status
+        .into_iter()
+        .chain(disturbed)
+        .map(str::to_owned)
+        .collect();
     doubts.sort();
     doubts.dedup();
     doubts
