@@ -200,14 +200,10 @@ pub(super) struct Side<'l, 'a> {
 }
 
 impl<'l, 'a> Side<'l, 'a> {
-    fn known(&self, agreement: Agreement) -> Vec<Known<'l, 'a>> {
+    /// The loads, each with its kind.
+    fn known(&self, kind: impl Fn(&Load<'a>) -> Kind) -> Vec<Known<'l, 'a>> {
         let loads = self.loads.iter();
-        loads.map(|load| (load, load.kind(agreement))).collect()
-    }
-
-    fn in_order(&self) -> Vec<Known<'l, 'a>> {
-        let loads = self.loads.iter();
-        loads.map(|load| (load, load.kind_in_order())).collect()
+        loads.map(|load| (load, kind(load))).collect()
     }
 
     /// Whether the run had this case to do, or nothing at all, and completed no operation of it.
@@ -327,12 +323,13 @@ impl Pairs {
 pub(super) fn matched<'a>(base_side: Side<'_, 'a>, other_side: Side<'_, 'a>) -> Matched<'a> {
     let mut pairs = Pairs::default();
     for agreement in [Agreement::Exact, Agreement::Near] {
-        let (base, other) = (base_side.known(agreement), other_side.known(agreement));
+        let [base, other] =
+            [base_side, other_side].map(|side| side.known(|load| load.kind(agreement)));
         pairs.add_namesakes(&base, &other);
         pairs.add_by_kind(&base, &other);
     }
     // What loads without a partner differ in is reported by all of their settings.
-    let (base, other) = (base_side.in_order(), other_side.in_order());
+    let [base, other] = [base_side, other_side].map(|side| side.known(Load::kind_in_order));
     let (alone_in_base, alone_in_other) = pairs.alone(base.len(), other.len());
     // Where each side has only one, and both have the same direction, what they differ in says more than
     // that they have no partner.

@@ -213,26 +213,20 @@ impl Digest {
 /// The fingerprint of [`Digest::schedule`]. A record without a plan has its passes alone.
 fn schedule(record: &Record) -> String {
     let mut text = format!("{} passes", record.requested.passes);
-    let Some(plan) = &record.requested.plan else {
-        return format!("{:016x}", fingerprint(&text));
-    };
-    let _ = write!(
-        text,
-        " {:?} after {}, {:?}",
-        plan.aggregate, plan.discard, plan.order
-    );
-    let _ = write!(
-        text,
-        ", {} ns before a {:?}",
-        plan.pause.0, plan.pause_before
-    );
-    for case in &plan.cases {
-        let _ = write!(text, "; {}", case.name);
-        for job in &case.workload.jobs {
-            let _ = write!(text, ", {} ns and {:?}", job.ramp.0, job.stop);
+    if let Some(plan) = &record.requested.plan {
+        let _ = write!(
+            text,
+            " {:?} after {}, {:?}, {} ns before a {:?}",
+            plan.aggregate, plan.discard, plan.order, plan.pause.0, plan.pause_before
+        );
+        for case in &plan.cases {
+            let _ = write!(text, "; {}", case.name);
+            for job in &case.workload.jobs {
+                let _ = write!(text, ", {} ns and {:?}", job.ramp.0, job.stop);
+            }
         }
     }
-    format!("{:016x}", fingerprint(&text))
+    fingerprint(&text)
 }
 
 impl LoadDigest {
@@ -246,7 +240,7 @@ impl LoadDigest {
         Self {
             case: row.case.clone(),
             direction: direction.direction,
-            kind: format!("{:016x}", fingerprint(&load.kind_text())),
+            kind: fingerprint(&load.kind_text()),
             what: load.what(),
             is_paced: load.is_paced(),
             doubts: doubts(record, findings, &row.case),
@@ -352,10 +346,10 @@ impl FigureDigest {
     }
 }
 
-/// A hash that every build computes alike, as it is stored (FNV-1a, 64 bit).
-fn fingerprint(text: &str) -> u64 {
-    let bytes = text.bytes();
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+/// A hash that every build computes alike, as it is stored (FNV-1a, 64 bit), in hexadecimal.
+fn fingerprint(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    });
+    format!("{hash:016x}")
 }
