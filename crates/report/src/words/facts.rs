@@ -89,9 +89,11 @@ pub fn tally<T: PartialEq + Serialize>(
     counts.join(", ")
 }
 
-/// Whether an operation completed in any pass, outside its ramp.
+/// Whether an operation completed in any pass that counts, outside its ramp.
 fn has_figures(record: &Record) -> bool {
-    let jobs = record.jobs();
+    // Pass 0 warms the target up, and enters no figure.
+    let passes = record.measurements.iter().filter(|one| one.pass > 0);
+    let jobs = passes.flat_map(|pass| &pass.jobs);
     let mut directions = jobs.flat_map(|job| job.directions.values());
     directions.any(|direction| direction.ios > 0)
 }
