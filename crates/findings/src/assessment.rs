@@ -80,9 +80,9 @@ pub struct ResponseNs {
     pub max: u64,
 }
 
-/// A percentile from here on, in nanoseconds, says that a latency is as long or longer: the last bucket of
-/// a histogram counts all that is longer, too.
-pub const LONGEST_TOLD_NS: u64 = Histogram::lowest(Histogram::BUCKETS - 1);
+/// The beginning of the overflow bucket of a histogram, in nanoseconds, which counts all that is longer, too: a
+/// percentile from here on is that long or longer.
+pub const OVERFLOW_NS: u64 = Histogram::lowest(Histogram::BUCKETS - 1);
 
 /// Operations that must lie beyond a quantile: with fewer, the next one changes it.
 const BEYOND: f64 = 10.0;
@@ -138,27 +138,6 @@ pub struct CaseRate<'a> {
     pub bytes_per_s: f64,
 }
 
-impl Row {
-    /// The rate of all directions together. Flushes count only in a case of nothing else, and the bytes
-    /// of trims only where nothing is transferred. `None`: nothing completed.
-    pub fn rate(&self) -> Option<CaseRate<'_>> {
-        let mut moved: Vec<&RowDirection> = self.directions.iter().collect();
-        moved.retain(|direction| direction.ios > 0);
-        if moved.iter().any(|moved| moved.direction != Direction::Sync) {
-            moved.retain(|moved| moved.direction != Direction::Sync);
-        }
-        (!moved.is_empty()).then(|| CaseRate {
-            case: &self.case,
-            directions: moved.iter().map(|moved| moved.direction).collect(),
-            iops: moved.iter().map(|moved| moved.iops.value).sum(),
-            bytes_per_s: self
-                .transferred()
-                .map(|moved| moved.bytes_per_s.value)
-                .sum(),
-        })
-    }
-}
-
 /// The settings of a job that cases written one by one vary, and all others together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OnlyJob {
@@ -173,6 +152,23 @@ pub struct OnlyJob {
 }
 
 impl Row {
+    /// The rate of all directions together. Flushes count only in a case of nothing else, and the bytes
+    /// of trims only where nothing is transferred. `None`: nothing completed.
+    pub fn rate(&self) -> Option<CaseRate<'_>> {
+        let mut moved: Vec<&RowDirection> = self.directions.iter().collect();
+        moved.retain(|direction| direction.ios > 0);
+        if moved.iter().any(|moved| moved.direction != Direction::Sync) {
+            moved.retain(|moved| moved.direction != Direction::Sync);
+        }
+        let transferred = self.transferred();
+        (!moved.is_empty()).then(|| CaseRate {
+            case: &self.case,
+            directions: moved.iter().map(|moved| moved.direction).collect(),
+            iops: moved.iter().map(|moved| moved.iops.value).sum(),
+            bytes_per_s: transferred.map(|moved| moved.bytes_per_s.value).sum(),
+        })
+    }
+
     /// The directions of operations on data: without syncs.
     pub fn moved(&self) -> impl Iterator<Item = &RowDirection> + Clone {
         let all = self.directions.iter();
@@ -224,6 +220,15 @@ impl Confidence {
     /// That of an explanation that either follows or is only the likeliest.
     pub const fn high_if(follows: bool) -> Self {
         if follows { Self::High } else { Self::Medium }
+    }
+
+    /// That of an explanation that is either the likeliest or only one of several.
+    pub(crate) const fn medium_if(is_likeliest: bool) -> Self {
+        if is_likeliest {
+            Self::Medium
+        } else {
+            Self::Low
+        }
     }
 }
 

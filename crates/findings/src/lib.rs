@@ -25,7 +25,7 @@ mod testing;
 
 pub use assess::assess;
 pub use assessment::{
-    Assessment, CaseRate, Confidence, Estimate, Evidence, Finding, LONGEST_TOLD_NS, OnlyJob,
+    Assessment, CaseRate, Confidence, Estimate, Evidence, Finding, OVERFLOW_NS, OnlyJob,
     ResponseNs, Row, RowDirection, Severity,
 };
 pub use held::{NEAR, holding, is_held};

@@ -35,7 +35,7 @@ pub(crate) fn only_job(jobs: &[JobResult]) -> Option<OnlyJob> {
     })
 }
 
-/// The load on the device: `4 KiB random read, depth 32, 1 thread`.
+/// The load as it was requested, whatever an engine made of it: `4 KiB random read, depth 32, 1 thread`.
 pub fn without_engine(jobs: &[JobResult]) -> String {
     let each: Vec<String> = jobs
         .iter()

@@ -41,17 +41,16 @@ pub fn junit(all: &[Answered<'_>]) -> String {
     for suite in &mut suites {
         suite.name = unique(&suite.record.requested.name, &mut names);
     }
-    let counts = counts(
-        suites.iter().map(|suite| suite.cases.len()).sum(),
-        suites.iter().map(|suite| suite.count(Answer::Fail)).sum(),
-        suites.iter().map(Suite::broken).sum(),
-    );
+    let counts = counts(&suites);
     let suites: String = suites.iter().map(Suite::xml).collect();
     format!("{HEAD}{counts}>\n{suites}</testsuites>\n")
 }
 
 /// The attributes that the list of suites and each suite have.
-fn counts(tests: usize, failures: usize, errors: usize) -> String {
+fn counts(suites: &[Suite<'_>]) -> String {
+    let tests: usize = suites.iter().map(|suite| suite.cases.len()).sum();
+    let failures: usize = suites.iter().map(|suite| suite.count(Answer::Fail)).sum();
+    let errors: usize = suites.iter().map(Suite::broken).sum();
     format!(" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"")
 }
 
@@ -139,7 +138,7 @@ impl Suite<'_> {
 
     fn xml(&self) -> String {
         let record = self.record;
-        let counts = counts(self.cases.len(), self.count(Answer::Fail), self.broken());
+        let counts = counts(std::slice::from_ref(self));
         let skipped = self.count(Answer::Undecided);
         let took: u64 = record.measurements.iter().map(|one| one.elapsed_ns).sum();
         let took = took as f64 / 1e9;

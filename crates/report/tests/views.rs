@@ -458,15 +458,19 @@ fn a_run_that_goes_on_is_not_called_interrupted() {
     assert!(shown.contains("! The run is still running. What was measured until then is shown."));
 }
 
-/// The story: a run that failed on its first operation, or was stopped in its ramp, said that what was
-/// measured until then is shown, above "nothing was measured".
+/// The story: a run that failed on its first operation, or was stopped in its ramp or its warm-up pass, said
+/// that what was measured until then is shown, above "nothing was measured".
 #[test]
 fn a_run_without_figures_shows_none() {
     let (mut record, assessment) = quick();
     record.status = Status::Interrupted;
-    record.measurements.clear();
-    let shown = printed(&views::summary(&record, &assessment, Some("")));
-    assert!(shown.contains("! The run was interrupted. Nothing was measured until then."));
+    let mut warm_up = record.measurements[0].clone();
+    warm_up.pass = 0;
+    for measurements in [Vec::new(), vec![warm_up]] {
+        record.measurements = measurements;
+        let shown = printed(&views::summary(&record, &assessment, Some("")));
+        assert!(shown.contains("! The run was interrupted. Nothing was measured until then."));
+    }
 }
 
 #[test]

@@ -32,7 +32,7 @@ const ASPECTS: [Aspect; 11] = [
     ),
     (
         "origin",
-        Some("predictions are compared with measurements: a difference may be the model's error."),
+        Some("a difference may be that of a model or of another tool."),
         |record| record.origin.name().to_owned(),
     ),
     (
@@ -43,7 +43,11 @@ const ASPECTS: [Aspect; 11] = [
     (
         "size",
         Some("the span that is worked on decides how much a cache can hold."),
-        |record| each(record, |target| target.size_bytes.to_string()),
+        |record| {
+            each(record, |target| {
+                known(target.size_bytes.0, &target.size_bytes)
+            })
+        },
     ),
     (
         "latency",
@@ -55,16 +59,10 @@ const ASPECTS: [Aspect; 11] = [
     }),
     ("processor", LIMITS, |record| {
         let processor = &record.environment.processor;
-        let governor = processor
-            .governor
-            .as_ref()
-            .map(|governor| format!(", {governor}"));
-        format!(
-            "{} x {}{}",
-            processor.count,
-            processor.model,
-            governor.unwrap_or_default()
-        )
+        let governor = processor.governor.iter();
+        let governor: String = governor.map(|governor| format!(", {governor}")).collect();
+        let text = format!("{} x {}{governor}", processor.count, processor.model);
+        known(processor.count.into(), text)
     }),
     ("kernel", None, |record| record.environment.kernel.clone()),
     ("file system", None, |record| {
@@ -84,6 +82,14 @@ const ASPECTS: [Aspect; 11] = [
     }),
     ("tool", None, |record| record.tool.clone()),
 ];
+
+/// A text on a number; empty where that is 0, as another program did not report it.
+fn known(number: u64, text: impl ToString) -> String {
+    match number {
+        0 => String::new(),
+        _ => text.to_string(),
+    }
+}
 
 /// Every aspect of a run: its name and its value.
 pub(crate) fn aspects(record: &Record) -> impl Iterator<Item = (&'static str, String)> {
@@ -255,6 +261,7 @@ pub(crate) fn lasting_path(target: &TargetFacts) -> &str {
 mod tests {
     use blocklab_device::{Limit, LimitName, LimitUnit, Operation, Origin};
     use blocklab_record::DeviceHealth;
+    use blocklab_units::Bytes;
 
     use super::*;
     use crate::testing::{Sketch, record};
@@ -271,6 +278,27 @@ mod tests {
         assert_eq!(found[0].values, ["measured", "simulated"]);
         assert!(found[0].warning.is_some() && found[1].warning.is_none());
         assert_eq!(all(&[&one, &one]), []);
+    }
+
+    /// The story: a result of fio was compared with a run: its size was "0 B", its processor "0 x ", and the
+    /// difference may have been "the model's error".
+    #[test]
+    fn what_another_program_did_not_report_is_not_known() {
+        let mut one = record(&[Sketch::default()]);
+        one.targets[0].size_bytes = Bytes(1 << 30);
+        let mut other = one.clone();
+        other.origin = blocklab_record::Origin::Imported;
+        other.targets[0].size_bytes = Bytes::ZERO;
+        other.environment.processor = Default::default();
+        let found = all(&[&one, &other]);
+        let names: Vec<_> = found.iter().map(|difference| difference.what).collect();
+        assert_eq!(names, ["origin", "size", "processor"]);
+        assert_eq!([&found[1].values[1], &found[2].values[1]], ["", ""]);
+        assert!(
+            !found[0]
+                .warning
+                .is_some_and(|text| text.contains("the model's"))
+        );
     }
 
     /// The story: an update of a drive's firmware between two runs was not shown.

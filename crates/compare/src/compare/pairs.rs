@@ -200,14 +200,10 @@ pub(super) struct Side<'l, 'a> {
 }
 
 impl<'l, 'a> Side<'l, 'a> {
-    fn known(&self, agreement: Agreement) -> Vec<Known<'l, 'a>> {
+    /// The loads, each with its kind.
+    fn known(&self, kind: impl Fn(&Load<'a>) -> Kind) -> Vec<Known<'l, 'a>> {
         let loads = self.loads.iter();
-        loads.map(|load| (load, load.kind(agreement))).collect()
-    }
-
-    fn in_order(&self) -> Vec<Known<'l, 'a>> {
-        let loads = self.loads.iter();
-        loads.map(|load| (load, load.kind_in_order())).collect()
+        loads.map(|load| (load, kind(load))).collect()
     }
 
     /// Whether the run had this case to do, or nothing at all, and completed no operation of it.
@@ -327,21 +323,27 @@ impl Pairs {
 pub(super) fn matched<'a>(base_side: Side<'_, 'a>, other_side: Side<'_, 'a>) -> Matched<'a> {
     let mut pairs = Pairs::default();
     for agreement in [Agreement::Exact, Agreement::Near] {
-        let (base, other) = (base_side.known(agreement), other_side.known(agreement));
+        let [base, other] =
+            [base_side, other_side].map(|side| side.known(|load| load.kind(agreement)));
         pairs.add_namesakes(&base, &other);
         pairs.add_by_kind(&base, &other);
     }
     // What loads without a partner differ in is reported by all of their settings.
-    let (base, other) = (base_side.in_order(), other_side.in_order());
+    let [base, other] = [base_side, other_side].map(|side| side.known(Load::kind_in_order));
     let (alone_in_base, alone_in_other) = pairs.alone(base.len(), other.len());
+    // Where each side has only one, and both have the same direction, what they differ in says more than
+    // that they have no partner.
+    let only = match (&alone_in_base[..], &alone_in_other[..]) {
+        ([here], [there]) => Some((&base[*here], &other[*there])),
+        _ => None,
+    };
+    let only = only.filter(|(here, there)| here.0.direction == there.0.direction);
     let of_base = alone_in_base.iter().map(|at| {
-        let only = only_counterpart(&base, &alone_in_base, &other, &alone_in_other);
-        let others = (other_side, &other[..]);
+        let (others, only) = ((other_side, &other[..]), only.map(|(_, theirs)| theirs));
         without_pair(base_side.run, &base[*at], others, only, Owner::Base)
     });
     let of_other = alone_in_other.iter().map(|at| {
-        let only = only_counterpart(&other, &alone_in_other, &base, &alone_in_base);
-        let others = (base_side, &base[..]);
+        let (others, only) = ((base_side, &base[..]), only.map(|(theirs, _)| theirs));
         without_pair(other_side.run, &other[*at], others, only, Owner::Other)
     });
     Matched {
@@ -350,21 +352,6 @@ pub(super) fn matched<'a>(base_side: Side<'_, 'a>, other_side: Side<'_, 'a>) -> 
             .map(|(in_base, in_other)| (base[*in_base].0.clone(), other[*in_other].0.clone()))
             .collect(),
     }
-}
-
-/// The load without a partner of one side, where each side has exactly one and both have the same
-/// direction: what it differs in says more than that it has no partner.
-fn only_counterpart<'k, 'l, 'a>(
-    mine: &[Known<'l, 'a>],
-    alone: &[usize],
-    theirs: &'k [Known<'l, 'a>],
-    alone_there: &[usize],
-) -> Option<&'k Known<'l, 'a>> {
-    let ([here], [there]) = (alone, alone_there) else {
-        return None;
-    };
-    let other = &theirs[*there];
-    (mine[*here].0.direction == other.0.direction).then_some(other)
 }
 
 /// The run that has a load.

@@ -246,16 +246,13 @@ impl FromStr for Condition {
             None if text == "slower" => Ok(Self::Slower { percent: None }),
             None if text == "missed" => Ok(Self::Missed),
             None if text == "warning" => Ok(Self::Warning),
-            Some(("slower", loss)) => match percent(loss) {
-                Some(loss) => Ok(Self::Slower {
-                    percent: Some(loss),
-                }),
-                None => {
-                    let why =
-                        format!("`{loss}` is not a share from 0 % to below 100 %, as in slower:5%");
-                    Err(NoCondition::new(text, why))
-                }
-            },
+            Some(("slower", loss)) => {
+                let percent = Some(percent(loss).ok_or_else(|| {
+                    let why = "is not a share from 0 % to below 100 %, as in slower:5%";
+                    NoCondition::new(text, format!("`{loss}` {why}"))
+                })?);
+                Ok(Self::Slower { percent })
+            }
             _ => text.parse().map(Self::Beyond),
         }
     }

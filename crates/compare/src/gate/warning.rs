@@ -22,9 +22,9 @@ fn in_run(run: usize, record: &Record, findings: &[Finding], loads: &Loads) -> V
             // A finding without cases is about the whole run.
             finding.subject.is_empty() || finding.subject.iter().any(|case| loads.has_case(case))
         })
-        .map(|grave| {
-            let subject = format!("rule {}", grave.rule);
-            Judged::new(run, subject, Answer::Fail, grave.statement.clone())
+        .map(|finding| {
+            let subject = format!("rule {}", finding.rule);
+            Judged::new(run, subject, Answer::Fail, finding.statement.clone())
         })
         .collect();
     if judged.is_empty() {

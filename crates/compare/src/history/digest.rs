@@ -13,7 +13,7 @@ use crate::compare::{Clocked, Load, Quantity, loads};
 
 /// Version of what [`derive()`] makes. It changes with every change of that, so that no store serves
 /// what an older build derived.
-pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/7");
+pub const DERIVED: &str = concat!(env!("CARGO_PKG_VERSION"), "/history/8");
 
 /// What a list needs of a run. It is short, as a list reads it for every run of a store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -213,26 +213,20 @@ impl Digest {
 /// The fingerprint of [`Digest::schedule`]. A record without a plan has its passes alone.
 fn schedule(record: &Record) -> String {
     let mut text = format!("{} passes", record.requested.passes);
-    let Some(plan) = &record.requested.plan else {
-        return format!("{:016x}", fingerprint(&text));
-    };
-    let _ = write!(
-        text,
-        " {:?} after {}, {:?}",
-        plan.aggregate, plan.discard, plan.order
-    );
-    let _ = write!(
-        text,
-        ", {} ns before a {:?}",
-        plan.pause.0, plan.pause_before
-    );
-    for case in &plan.cases {
-        let _ = write!(text, "; {}", case.name);
-        for job in &case.workload.jobs {
-            let _ = write!(text, ", {} ns and {:?}", job.ramp.0, job.stop);
+    if let Some(plan) = &record.requested.plan {
+        let _ = write!(
+            text,
+            " {:?} after {}, {:?}, {} ns before a {:?}",
+            plan.aggregate, plan.discard, plan.order, plan.pause.0, plan.pause_before
+        );
+        for case in &plan.cases {
+            let _ = write!(text, "; {}", case.name);
+            for job in &case.workload.jobs {
+                let _ = write!(text, ", {} ns and {:?}", job.ramp.0, job.stop);
+            }
         }
     }
-    format!("{:016x}", fingerprint(&text))
+    fingerprint(&text)
 }
 
 impl LoadDigest {
@@ -246,7 +240,7 @@ impl LoadDigest {
         Self {
             case: row.case.clone(),
             direction: direction.direction,
-            kind: format!("{:016x}", fingerprint(&load.kind_text())),
+            kind: fingerprint(&load.kind_text()),
             what: load.what(),
             is_paced: load.is_paced(),
             doubts: doubts(record, findings, &row.case),
@@ -293,7 +287,7 @@ const DISTURBED: [&str; 16] = [
 fn doubts(record: &Record, findings: &[Finding], case: &str) -> Vec<String> {
     let has_ended_otherwise = record.status != Status::Complete;
     let status = has_ended_otherwise.then(|| record.status.name());
-    let grave = findings
+    let disturbed = findings
         .iter()
         .filter(|finding| finding.severity >= Severity::Warning)
         .filter(|finding| {
@@ -301,7 +295,11 @@ fn doubts(record: &Record, findings: &[Finding], case: &str) -> Vec<String> {
         })
         .map(|finding| finding.rule)
         .filter(|rule| DISTURBED.contains(rule));
-    let mut doubts: Vec<String> = status.into_iter().chain(grave).map(str::to_owned).collect();
+    let mut doubts: Vec<String> = status
+        .into_iter()
+        .chain(disturbed)
+        .map(str::to_owned)
+        .collect();
     doubts.sort();
     doubts.dedup();
     doubts
@@ -348,10 +346,10 @@ impl FigureDigest {
     }
 }
 
-/// A hash that every build computes alike, as it is stored (FNV-1a, 64 bit).
-fn fingerprint(text: &str) -> u64 {
-    let bytes = text.bytes();
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+/// A hash that every build computes alike, as it is stored (FNV-1a, 64 bit), in hexadecimal.
+fn fingerprint(text: &str) -> String {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    });
+    format!("{hash:016x}")
 }

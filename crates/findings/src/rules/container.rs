@@ -35,16 +35,13 @@ fn carried_by_another(record: &Record) -> Option<&'static str> {
     let planned: BTreeMap<_, _> = cases.iter().map(|case| (&case.name, case)).collect();
     record.measurements.iter().find_map(|measurement| {
         let case = planned.get(&measurement.case)?;
-        let mut jobs = case.workload.jobs.iter().zip(&measurement.jobs);
-        jobs.find_map(
-            |(planned, got)| match (planned.engine.kind(), &got.engine) {
-                (EngineKind::IoUring, Carrier::Engine(EngineKind::IoUring | EngineKind::Null)) => {
-                    None
-                }
-                (EngineKind::IoUring, Carrier::Engine(other)) => Some(other.name()),
-                _ => None,
-            },
-        )
+        let jobs = case.workload.jobs.iter().zip(&measurement.jobs);
+        let mut of_uring = jobs.filter(|(planned, _)| planned.engine.kind() == EngineKind::IoUring);
+        of_uring.find_map(|(_, got)| match &got.engine {
+            Carrier::Engine(EngineKind::IoUring | EngineKind::Null) => None,
+            Carrier::Engine(other) => Some(other.name()),
+            _ => None,
+        })
     })
 }
 

@@ -101,10 +101,13 @@ fn failed_share(case: &CaseView<'_>) -> f64 {
 
 /// Slots are empty while our own thread works (if that explains half of what is missing, the rest is
 /// taken for it, too), while a flush waits for all others, while a job that is ahead of its share waits
-/// for the others, and where the load itself issues fewer operations.
+/// for the others, and where the load itself issues fewer operations. A fleet has no plan that would show
+/// the last two; the run of each host has.
 fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
-    let waits =
-        case.does(Direction::Sync) || cases.keeps_shares(case) || cases.holds_operations_back(case);
+    let waits = case.does(Direction::Sync)
+        || cases.record.fleet.is_some()
+        || cases.keeps_shares(case)
+        || cases.holds_operations_back(case);
     let own = processor::own_share_percent(cases, case).unwrap_or(0.0);
     percent < 0.0 && (waits || own >= -percent / 2.0 || processor::is_limited(cases, case))
 }
@@ -491,6 +494,15 @@ mod tests {
         let impossible = the(&with_latency(1.3), "littles-law");
         assert_eq!(impossible.confidence, Confidence::High);
         silent(&with_latency(0.95), "littles-law");
+    }
+
+    /// The story: two hosts whose queues run down before they are filled again broke no law, each by itself;
+    /// of both together the user was told to measure again on a quiet machine.
+    #[test]
+    fn a_fleet_does_not_show_what_its_jobs_hold_back() {
+        let mut record = with_latency(0.8);
+        record.fleet = Some(Default::default());
+        silent(&record, "littles-law");
     }
 
     /// The story: "IOPS times latency gives 5.11 to 21.24 operations in flight where there are

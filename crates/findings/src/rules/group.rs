@@ -24,7 +24,8 @@ pub(crate) struct Reached<'a> {
     requests: f64,
 }
 
-/// From this many requests an operation on, the device counts visibly more than the load.
+/// From this many requests an operation on, the device visibly counts more than the load; and from this many
+/// times its bytes on, others use the device as well.
 const SPLIT: f64 = 1.1;
 
 impl Reached<'_> {

@@ -2,7 +2,7 @@
 //! would be. The model knows for what each operation waited, so this is no inference.
 
 use blocklab_device::{Covers, Limit, LimitKind, LimitName};
-use blocklab_record::{ControlAction, ControlEvent, Measurement, ObservedLoad};
+use blocklab_record::{ControlAction, ControlEvent, DirectionResult, Measurement, ObservedLoad};
 use blocklab_units::Nanos;
 use blocklab_workload::Direction;
 
@@ -142,22 +142,26 @@ const fn holds_steadily(kind: &LimitKind) -> bool {
 fn used_share(cases: &Cases<'_>, case: &CaseView<'_>, limit: &Limit) -> Option<f64> {
     let unit = limit.unit.per_second()?;
     // A unit of operations is one of them; one of bytes is many.
-    let counts_bytes = unit > 1.0;
+    let counted: fn(&DirectionResult) -> u64 = if unit > 1.0 {
+        |result| result.bytes
+    } else {
+        |result| result.ios
+    };
     let covers = limit.name.kind.covers();
     let rate = match limit.name.volumes {
         // Of unlike volumes, the Record does not say which has the limit.
         Some(equal) if equal as usize != cases.list.len() => return None,
-        Some(_) => rate(case.passes[0], covers, counts_bytes),
+        Some(_) => rate(case.passes[0], covers, counted),
         None => {
             let passes = cases.list.iter().map(|case| case.passes[0]);
-            passes.map(|pass| rate(pass, covers, counts_bytes)).sum()
+            passes.map(|pass| rate(pass, covers, counted)).sum()
         }
     };
     Some(rate / (limit.value * unit))
 }
 
-/// Operations a second over the active time, or bytes if `counts_bytes`.
-fn rate(pass: &Measurement, covers: Covers, counts_bytes: bool) -> f64 {
+/// What is `counted` of the operations, a second over the active time.
+fn rate(pass: &Measurement, covers: Covers, counted: fn(&DirectionResult) -> u64) -> f64 {
     let Some(job) = pass.jobs.first() else {
         return 0.0;
     };
@@ -169,15 +173,7 @@ fn rate(pass: &Measurement, covers: Covers, counts_bytes: bool) -> f64 {
             Direction::Write | Direction::Trim => covers != Covers::Reads,
             _ => false,
         });
-    let sum: u64 = done
-        .map(|(_, result)| {
-            if counts_bytes {
-                result.bytes
-            } else {
-                result.ios
-            }
-        })
-        .sum();
+    let sum: u64 = done.map(|(_, result)| counted(result)).sum();
     sum as f64 * 1e9 / job.elapsed_ns.max(1) as f64
 }
 

@@ -46,11 +46,7 @@ pub(super) fn paced(cases: &Cases<'_>) -> Vec<Finding> {
                     Slot::Range(case.bytes_per_s() / 1e6, |mb| format!("{mb:.1} MB/s")),
                 ],
             )
-            .confidence(if is_flat(&depths, case) {
-                Confidence::Medium
-            } else {
-                Confidence::Low
-            })
+            .confidence(Confidence::medium_if(is_flat(&depths, case)))
             .with("latencies in the spike", spike.share * 100.0, "%")
             .with("spike", spike.ns, "ns")
             .with("first percentile", quick, "ns")

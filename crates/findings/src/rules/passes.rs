@@ -97,18 +97,13 @@ pub(super) fn drift_over_passes(cases: &Cases<'_>) -> Vec<Finding> {
         } else {
             "IOPS rose by {} over {} passes, from the beginning of their trend to its end"
         };
-        let beyond_chance = found.chance < SMALL_CHANCE;
         Some(
             warning(
                 text,
                 [percent(change.abs()), number(case.pass_iops.len() as f64)],
             )
             .graded(found.last_over_first.ln().abs())
-            .confidence(if beyond_chance {
-                Confidence::Medium
-            } else {
-                Confidence::Low
-            })
+            .confidence(Confidence::medium_if(found.chance < SMALL_CHANCE))
             .with("first pass", case.pass_iops[0], "IOPS")
             .with("end of the trend over its beginning", change, "%")
             .with("chance without a trend", found.chance * 100.0, "%"),

@@ -1,6 +1,6 @@
 //! In: the rows of a Record. Out: the table that a summary ends with, and its legend.
 
-use blocklab_findings::{Assessment, LONGEST_TOLD_NS, RowDirection};
+use blocklab_findings::{Assessment, OVERFLOW_NS, RowDirection};
 use blocklab_record::{Percentile, Record, Statistic};
 
 use crate::document::{self, Entry, Layout, MARGIN, Part};
@@ -115,7 +115,7 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
     if has(is_weak) {
         parts.push("A percentile with ~ has fewer than ten operations beyond it.".to_owned());
     }
-    if has(is_longer_than_told) {
+    if has(is_in_overflow) {
         parts.push("> marks a percentile that is longer than a histogram tells.".to_owned());
     }
     parts.push("MB is 10^6 bytes.".to_owned());
@@ -125,12 +125,11 @@ fn legend(record: &Record, assessment: &Assessment, lines: &[Line<'_>]) -> Strin
     parts.join(" ")
 }
 
-/// Whether a percentile of the tables lies beyond what a histogram tells.
-fn is_longer_than_told(direction: &RowDirection) -> bool {
+/// Whether a percentile of the tables lies in the overflow bucket of its histogram.
+fn is_in_overflow(direction: &RowDirection) -> bool {
     let response = direction.response_ns.map(|response| response.percentiles);
     let mut shown = [Some(direction.service_ns), response].into_iter().flatten();
-    shown
-        .any(|all| Percentile::brief().any(|percentile| all.at(percentile.name) >= LONGEST_TOLD_NS))
+    shown.any(|all| Percentile::brief().any(|percentile| all.at(percentile.name) >= OVERFLOW_NS))
 }
 
 /// Whether a percentile of the table rests on too few operations.

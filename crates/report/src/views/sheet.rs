@@ -15,23 +15,24 @@ pub fn sheet(sheet: &Sheet) -> Document {
     let prices = prices(&sheet.prices, &mut sources);
     let numbered = sources.iter().zip(1..);
     let sources = numbered.map(|(source, number)| Entry::listed(&format!("[{number}]"), source));
+    let mut parts = vec![Part::Heading(sheet.address.clone())];
+    if let Some(endured) = &sheet.endurance {
+        parts.extend([endurance(endured), buckets(endured), by_use(endured)]);
+    }
+    parts.extend([
+        reaches(&sheet.reaches),
+        bursts(&sheet.bursts),
+        month(sheet),
+        ratios(&sheet.ratios, sheet.currency),
+        limits,
+        prices,
+        Part::section("Sources", vec![Part::Entries(sources.collect())]),
+        Part::lines("Assumed", &sheet.assumed),
+        Part::lines("Notes", &sheet.notes),
+    ]);
     Document {
         name: sheet.address.clone(),
-        parts: vec![
-            Part::Heading(sheet.address.clone()),
-            endurance(sheet.endurance.as_ref()),
-            buckets(sheet.endurance.as_ref()),
-            by_use(sheet.endurance.as_ref()),
-            reaches(&sheet.reaches),
-            bursts(&sheet.bursts),
-            month(sheet),
-            ratios(&sheet.ratios, sheet.currency),
-            limits,
-            prices,
-            Part::section("Sources", vec![Part::Entries(sources.collect())]),
-            Part::lines("Assumed", &sheet.assumed),
-            Part::lines("Notes", &sheet.notes),
-        ],
+        parts,
     }
 }
 
@@ -98,11 +99,8 @@ fn reach_row(name: String, reach: &Reach) -> [String; 6] {
     ]
 }
 
-/// What the device delivers of a load, phase by phase. Without a load, the part is empty.
-fn endurance(endurance: Option<&Endurance>) -> Part {
-    let Some(endured) = endurance else {
-        return Part::Entries(Vec::new());
-    };
+/// What the device delivers of a load, phase by phase.
+fn endurance(endured: &Endurance) -> Part {
     let rows = endured.phases.iter().map(|phase| {
         let from = match phase.begins_s {
             0.0 => "the start".to_owned(),
@@ -137,9 +135,8 @@ fn load_title(endured: &Endurance) -> String {
 }
 
 /// For each burst bucket: how long the load lasts, and which rate is sustained afterwards.
-fn buckets(endurance: Option<&Endurance>) -> Part {
-    let buckets = endurance.map_or(&[][..], |endured| &endured.buckets);
-    let rows = buckets.iter().map(|bucket| {
+fn buckets(endured: &Endurance) -> Part {
+    let rows = endured.buckets.iter().map(|bucket| {
         let lasts = match bucket.lasts_s {
             Some(0.0) => "is empty".to_owned(),
             Some(seconds) => Nanos::from_secs_f64(seconds).to_string(),
@@ -156,9 +153,8 @@ fn buckets(endurance: Option<&Endurance>) -> Part {
 }
 
 /// What a month of the load costs in charges for use.
-fn by_use(endurance: Option<&Endurance>) -> Part {
-    let costs = endurance.map_or(&[][..], |endured| &endured.by_use);
-    let rows = costs.iter().map(|cost| {
+fn by_use(endured: &Endurance) -> Part {
+    let rows = endured.by_use.iter().map(|cost| {
         let billed = format!("{} million", rate(cost.operations / 1e6));
         [
             cost.what.clone(),

@@ -11,7 +11,7 @@ use blocklab_record::{Origin, Record};
 use blocklab_units::{Ink, count, plural, significant, stated};
 
 use crate::words::delivered::row_name;
-use crate::words::{facts, shown, versus};
+use crate::words::{self, facts, shown, versus};
 
 /// Whether an answer is good or bad news; decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -429,32 +429,21 @@ pub fn study(outcome: &Outcome) -> Answer {
 /// How many loads got worse, got better or stayed, by the figure that is judged, and the load that
 /// got worse last.
 pub fn history(history: &History) -> Answer {
+    use SeriesVerdict::{Improved, NoChangeShown, NotComparable, Regressed, Suspected};
     let headlines = history.series.iter().filter(|series| series.is_headline);
     let verdicts = headlines.clone().map(|series| series.verdict);
-    let kinds = [
-        SeriesVerdict::Regressed,
-        SeriesVerdict::Improved,
-        SeriesVerdict::Suspected,
-        SeriesVerdict::NoChangeShown,
-        SeriesVerdict::NotComparable,
-    ];
+    let kinds = [Regressed, Improved, Suspected, NoChangeShown, NotComparable];
     let number = verdicts.clone().count();
     if number == 0 {
         let text = "no load: none of the runs completed an operation";
         return Answer::new(Tone::Plain, text.to_owned());
     }
-    let has = |kind: SeriesVerdict| verdicts.clone().any(|verdict| verdict == kind);
-    let tone = if has(SeriesVerdict::Regressed) {
-        Tone::Bad
-    } else if has(SeriesVerdict::Suspected) {
-        Tone::Doubt
-    } else if has(SeriesVerdict::Improved) {
-        Tone::Good
-    } else {
-        Tone::Plain
-    };
+    // The worst news sets the tone.
+    let mut news = [Regressed, Suspected, Improved].into_iter();
+    let worst = news.find(|kind| verdicts.clone().any(|verdict| verdict == *kind));
+    let tone = worst.map_or(Tone::Plain, words::history::tone);
     let newest = headlines
-        .filter(|series| series.verdict == SeriesVerdict::Regressed)
+        .filter(|series| series.verdict == Regressed)
         .filter_map(|series| Some((series.changes.last()?, series)))
         .max_by(|(a, _), (b, _)| a.started_at.cmp(&b.started_at))
         .map_or_else(String::new, |(change, series)| {

@@ -2,9 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use blocklab_findings::{
-    Confidence, Estimate, Finding, LONGEST_TOLD_NS, Row, RowDirection, Severity,
-};
+use blocklab_findings::{Confidence, Estimate, Finding, OVERFLOW_NS, Row, RowDirection, Severity};
 use blocklab_record::{
     Accounting, BlockDevice, ErrorCount, FileSystem, Interval, IntervalDirection, Measurement,
     NoteLevel, Origin, Record, Status, TargetFacts, TargetKind,
@@ -91,9 +89,11 @@ pub fn tally<T: PartialEq + Serialize>(
     counts.join(", ")
 }
 
-/// Whether an operation completed in any pass, outside its ramp.
+/// Whether an operation completed in any pass that counts, outside its ramp.
 fn has_figures(record: &Record) -> bool {
-    let jobs = record.jobs();
+    // Pass 0 warms the target up, and enters no figure.
+    let passes = record.measurements.iter().filter(|one| one.pass > 0);
+    let jobs = passes.flat_map(|pass| &pass.jobs);
     let mut directions = jobs.flat_map(|job| job.directions.values());
     directions.any(|direction| direction.ios > 0)
 }
@@ -395,8 +395,8 @@ pub fn quantile(direction: &RowDirection, quantile: f64, ns: u64) -> String {
     if !direction.knows(quantile) || (ns == 0 && direction.curve.is_empty()) {
         return "–".to_owned();
     }
-    if ns >= LONGEST_TOLD_NS {
-        return format!(">{}", latency(LONGEST_TOLD_NS as f64));
+    if ns >= OVERFLOW_NS {
+        return format!(">{}", latency(OVERFLOW_NS as f64));
     }
     let sign = if direction.supports(quantile) {
         ""

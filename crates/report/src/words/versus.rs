@@ -47,8 +47,8 @@ pub fn subject(record: &Record) -> String {
     }
 }
 
-/// What differs between the runs: `origin differs: measured | simulated: predictions are compared
-/// with measurements …`
+/// What differs between the runs: `origin differs: measured | simulated: a difference may be that of a
+/// model or of another tool.`
 pub fn difference(difference: &Difference) -> String {
     let values: Vec<&str> = difference
         .values
