@@ -238,7 +238,7 @@ fn would_reach(hit: Hit, cases: &Cases<'_>, case: &CaseView<'_>, next: &UsedLimi
         let requested = in_unit(missed.requested, missed.unit);
         return hit
             .alone(
-                "; about {} in flight would reach the {} requested",
+                "; it takes at least {} in flight to reach the {} requested",
                 [number(enough), requested],
             )
             .with("in flight that reach the requested rate", enough, "");
@@ -250,7 +250,7 @@ fn would_reach(hit: Hit, cases: &Cases<'_>, case: &CaseView<'_>, next: &UsedLimi
         in_unit(next.value(), next.unit())
     };
     hit.alone(
-        "; about {} in flight would reach {}{}",
+        "; it takes at least {} in flight to reach {}{}",
         [
             number(enough),
             limit,

@@ -59,7 +59,7 @@ fn jobs_at_different_times_are_not_told_what_more_in_flight_reaches() {
             model.targets[0].ios *= 2;
             model.limits[0].units *= 2;
         }
-        statement(&record, "latency-bound").contains("would reach")
+        statement(&record, "latency-bound").contains("in flight to reach")
     };
     assert!(is_told(1) && !is_told(2));
 }
@@ -143,7 +143,7 @@ fn a_limit_that_is_passed_later_holds_nothing_back() {
     assert!(!found.contains("next is"), "{found}");
     let shallow = simulated(&[gp3(0.0, 0.0)], &[reads("a", 12_000.0, 4, 2)]);
     let found = statement(&shallow, "latency-bound");
-    assert!(found.contains("would reach 500 MiB/s"), "{found}");
+    assert!(found.contains("in flight to reach 500 MiB/s"), "{found}");
 }
 
 /// Credits that run empty for writes in the background have no effect on a run that ends before the cache
@@ -392,9 +392,9 @@ fn the_baseline_is_the_next_limit_where_credits_are_spent() {
         }
         statement(&record, "latency-bound")
     };
-    assert!(next(150.0, &[0]).contains("about 4 in flight would reach 300 IOPS"));
-    assert!(next(150.0, &[]).contains("about 40 in flight would reach 3,000 IOPS"));
-    assert!(next(1600.0, &[29_900_000_000]).contains("about 4 in flight would reach 3,000 IOPS"));
+    assert!(next(150.0, &[0]).contains("at least 4 in flight to reach 300 IOPS"));
+    assert!(next(150.0, &[]).contains("at least 40 in flight to reach 3,000 IOPS"));
+    assert!(next(1600.0, &[29_900_000_000]).contains("at least 4 in flight to reach 3,000 IOPS"));
 }
 
 /// The story: reads among writes to a local disk waited for flash under programs: "825,000 IOPS is the limit for
