@@ -434,3 +434,21 @@ fn reads_behind_programs_are_not_at_the_maximum_of_reads() {
     assert!(of_reads(69_000.0, true).statement.contains("programs"));
     assert!(!of_reads(71_000.0, true).statement.contains("programs"));
 }
+
+/// The story: a joined disk of two unlike volumes, of which one had a queue: what came past it to the other waited
+/// for a limit for 0.9 % of the time, which was compared with the time after that queue: "368 MB/s is the limit;
+/// the rate is 18 % of it".
+#[test]
+fn a_queue_is_before_the_limits_of_its_own_volume() {
+    let named = |owner: &str| {
+        let mut record = queued([0.009, 0.982]);
+        record.targets[0].limits[0].name.owner = owner.to_owned();
+        for pass in &mut record.measurements {
+            let model = pass.model.as_mut().expect("simulated");
+            model.limits[0].limit.owner = owner.to_owned();
+        }
+        statement(&record, "at-limit")
+    };
+    assert!(named("disk").starts_with("a: 12,000 IOPS is the limit"));
+    assert!(named("another").starts_with("a: 4 operations in service at a time"));
+}
