@@ -14,6 +14,7 @@ use crate::held::{
     served_share, used_limits,
 };
 use crate::hit::{Hit, info, joined, per_case, warning};
+use crate::requested::is_met;
 use crate::statement::{Slot, fixed, in_unit, listed, number, percent, speed, time, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
@@ -520,6 +521,10 @@ pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Use the level after the fall as the sustained figure. A rate that must last takes \
                   a volume or an instance whose baseline it is.";
     per_case(cases, "credits-used-up", Some(advice), |case| {
+        // A load that got its rate had no fall.
+        if is_met(case) {
+            return None;
+        }
         let used = used_limits(cases.record, case);
         let baselines = used.iter().filter(|limit| limit.level == Level::Baseline);
         let emptied = baselines

@@ -150,7 +150,7 @@ fn a_limit_that_is_passed_later_holds_nothing_back() {
 /// is full.
 #[test]
 fn credits_for_which_nothing_waited_were_not_used_up() {
-    let used_up = |waited: f64| {
+    let used_up = |waited: f64, requested: Option<f64>| {
         let credits = credits("gp2", Some(1), [300.0, 3000.0, 5.4e6], LimitUnit::Iops);
         let shares = credits.into_iter().zip([waited, 0.0, 0.0]).collect();
         let long = Sketch {
@@ -158,12 +158,17 @@ fn credits_for_which_nothing_waited_were_not_used_up() {
             ..reads("a", 1000.0, 4, 32)
         };
         let mut record = simulated(&[shares], &[long]);
+        record.measurements.truncate(1);
+        record.measurements[0].jobs[0].requested_iops = requested;
         let model = record.measurements[0].model.as_mut().expect("simulated");
         model.limits[0].emptied_at_ns = vec![20_000_000_000];
         record
     };
-    the(&used_up(0.6), "credits-used-up");
-    silent(&used_up(0.0), "credits-used-up");
+    the(&used_up(0.6, None), "credits-used-up");
+    silent(&used_up(0.0, None), "credits-used-up");
+    // The story: 965 IOPS were requested and delivered, and a warning told to use a lower level.
+    silent(&used_up(0.6, Some(1000.0)), "credits-used-up");
+    the(&used_up(0.6, Some(1100.0)), "credits-used-up");
 }
 
 /// The story: readers at 3,000 IOPS of reads and writers at 1,500 of writes had the limit of writes alone, next
