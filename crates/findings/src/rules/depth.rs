@@ -12,7 +12,8 @@ use super::job_latency;
 use super::limits::whose;
 use super::processor;
 use super::sibling::{Axis, families};
-use crate::held::{Bound, NEAR, UsedLimit, bound, target_latency_ns};
+use super::submission::blocks_on_submission;
+use crate::held::{Bound, NEAR, UsedLimit, bound};
 use crate::hit::{Hit, info, joined, per_case, warning};
 use crate::requested::worst;
 use crate::statement::{Slot, delay, fixed, in_unit, number, percent as share, word};
@@ -32,26 +33,6 @@ const LEVEL: f64 = 0.95;
 const SAME: f64 = 0.95;
 /// A deeper sibling that waits this many times as long for the same rate only queues.
 const QUEUES: f64 = 1.5;
-
-/// An engine kept fewer operations in flight than requested.
-pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Use io_uring or libaio for depth, or more threads.";
-    per_case(cases, "useless-depth", Some(advice), |case| {
-        let job = case.jobs().find(|job| job.effective_depth < job.depth)?;
-        Some(
-            warning(
-                "{} keeps {} operation in flight per thread: the depth of {} had no effect",
-                [
-                    word(job.engine.to_string()),
-                    number(f64::from(job.effective_depth)),
-                    number(f64::from(job.depth)),
-                ],
-            )
-            .with("requested depth", f64::from(job.depth), "")
-            .with("depth in force", f64::from(job.effective_depth), ""),
-        )
-    })
-}
 
 const TOO_MANY: &str = "IOPS × latency is {} above the queue depth (Little's law): the accounting of \
                         time was disturbed";
@@ -106,7 +87,9 @@ fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
     let waits =
         case.does(Direction::Sync) || cases.keeps_shares(case) || cases.holds_operations_back(case);
     let own = processor::own_share_percent(cases, case).unwrap_or(0.0);
-    percent < 0.0 && (waits || own >= -percent / 2.0 || processor::is_limited(cases, case))
+    let is_explained = waits || own >= -percent / 2.0 || processor::is_limited(cases, case);
+    let blocks = case.jobs().any(|job| blocks_on_submission(cases, job));
+    percent < 0.0 && (is_explained || blocks)
 }
 
 /// Adds the figures of a case that Little's law relates: rate, latency and operations in flight. It is
@@ -121,43 +104,6 @@ fn with_figures_of(hit: Hit, case: &CaseView<'_>) -> Hit {
             "",
         )
         .with_of(case.name, "in flight", case.slots() as f64, "")
-}
-
-/// Share of the latency from which the wait for a batch is worth a figure.
-const BATCH_PERCENT: f64 = 5.0;
-
-/// A completion is handled with the others of its batch, and its latency lasts until then. The model
-/// knows when its target was done; of a real one it is only certain that the wait is in the figure.
-pub(super) fn batched(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Compare latencies only with those of the same batch; with completions taken one \
-                  by one (batch_complete = 1) they are the target's.";
-    per_case(cases, "batched-completions", Some(advice), |case| {
-        let at_a_time = cases.completions_at_a_time(case);
-        if at_a_time < 2 || case.is_null() || case.latency_ns() <= 0.0 {
-            return None;
-        }
-        let (taken, latency) = (number(f64::from(at_a_time)), case.latency_ns());
-        let Some(target) = target_latency_ns(case) else {
-            let hit = info(
-                "completions are taken {} at a time: the latency of each, {} on average, lasts \
-                 until the others of its batch are there",
-                [taken, delay(latency)],
-            );
-            return Some(hit.with("completions at a time", f64::from(at_a_time), ""));
-        };
-        let waited = latency - target;
-        let percent = waited / latency * 100.0;
-        (percent >= BATCH_PERCENT).then(|| {
-            info(
-                "completions are taken {} at a time: {} of the mean latency is the wait for the \
-                 others of a batch, {} of {}",
-                [taken, share(percent), delay(waited), delay(latency)],
-            )
-            .with("completions at a time", f64::from(at_a_time), "")
-            .with("mean latency", latency, "ns")
-            .with("mean latency of the target", target, "ns")
-        })
-    })
 }
 
 /// The rate is depth over latency, and more depth gives more. In a closed loop the law holds for
@@ -203,12 +149,9 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
 }
 
 const MORE_IN_FLIGHT: &str = "More operations in flight give more, until the target is full.";
-const MORE_OF_BOTH: &str = "More takes both: more operations in flight, and a volume or an instance \
-    with a higher limit.";
 
 /// With at most this many in flight, and nothing deeper in the run, latency may be all that bounds a rate.
 const FEW: u64 = 16;
-
 /// The model knows that nothing but its latency holds the case back, and which limit is next.
 fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
     let hit = info(LATENCY, latency_slots(case));
@@ -225,8 +168,8 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
     with_figures_of(hit, case)
 }
 
-/// How many operations in flight would reach `next`, the next limit of the model, or the rate that
-/// was requested, where that is less.
+/// How many operations in flight it takes to reach `next`, the next limit of the model, or the rate that was
+/// requested, where that is less: at this latency each, and it grows on the way.
 fn would_reach(hit: Hit, cases: &Cases<'_>, case: &CaseView<'_>, next: &UsedLimit<'_>) -> Hit {
     let slots = case.slots() as f64;
     let is_one_job = case.passes.iter().all(|pass| pass.jobs.len() == 1);
@@ -418,7 +361,7 @@ fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::{ModelUse, Record, TargetUse};
+    use blocklab_record::Record;
     use blocklab_workload::{Case, Job, Plan, Pooled, Share};
 
     use super::*;
@@ -431,25 +374,6 @@ mod tests {
             iops: vec![iops; 3],
             ..Sketch::default()
         }
-    }
-
-    #[test]
-    fn depth_does_nothing_for_a_synchronous_engine() {
-        let sketch = |engine, depth| {
-            record(&[Sketch {
-                engine,
-                depth,
-                ..Sketch::default()
-            }])
-        };
-        let finding = the(&sketch("psync", 16), "useless-depth");
-        assert_eq!(
-            finding.statement,
-            "rand4k-q32-read: psync keeps 1 operation in flight per thread: the depth of 16 had \
-             no effect."
-        );
-        silent(&sketch("psync", 1), "useless-depth");
-        silent(&sketch("libaio", 16), "useless-depth");
     }
 
     /// The story: CrystalDiskMark of old reports no latency, and two depths with the same rate were said
@@ -557,53 +481,6 @@ mod tests {
         silent(&planned(|job| job.batch.low = 8), "littles-law");
         silent(&planned(|job| job.no_overlap = true), "littles-law");
         the(&planned(|_| {}), "littles-law");
-    }
-
-    /// The story: a load that took its completions 16 at a time had twice the latency of its volume,
-    /// and the only finding was that latency is the limit.
-    #[test]
-    fn the_wait_for_a_batch_is_told_from_the_latency_of_the_target() {
-        let batched = |at_a_time: u32, mut record: Record| {
-            let mut job = Job {
-                depth: 32,
-                ..Job::default()
-            };
-            job.batch.complete = at_a_time;
-            let name = record.measurements[0].case.clone();
-            let case = Case::new(name, 0, vec![job]);
-            record.requested.plan = Some(Plan::once("study", "", vec![case]));
-            record
-        };
-        let real = the(&batched(16, with_latency(1.0)), "batched-completions");
-        assert_eq!(
-            real.statement,
-            "rand4k-q32-read: completions are taken 16 at a time: the latency of each, 3.20 ms on \
-             average, lasts until the others of its batch are there."
-        );
-        silent(&batched(1, with_latency(1.0)), "batched-completions");
-        let modelled = |share_in_target: f64| {
-            let mut record = batched(16, with_latency(1.0));
-            for pass in &mut record.measurements {
-                let in_target = TargetUse {
-                    target: 0,
-                    ios: 1000,
-                    bytes: 4_096_000,
-                    in_device_ns: (3_200_000_000.0 * share_in_target) as u64,
-                };
-                pass.model = Some(Box::new(ModelUse {
-                    targets: vec![in_target],
-                    limits: Vec::new(),
-                }));
-            }
-            record
-        };
-        let waits = the(&modelled(0.5), "batched-completions");
-        assert_eq!(
-            waits.statement,
-            "rand4k-q32-read: completions are taken 16 at a time: 50 % of the mean latency is the \
-             wait for the others of a batch, 1.60 ms of 3.20 ms."
-        );
-        silent(&modelled(0.98), "batched-completions");
     }
 
     /// Two jobs in a pool of 32: each has half of it in flight, and both once had to have 32.
