@@ -122,14 +122,20 @@ fn with_figures_of(hit: Hit, case: &CaseView<'_>) -> Hit {
 /// sibling shows it; without one, a case with few operations in flight gets a finding of less
 /// confidence.
 pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
-    let (mut hits, mut at_limit, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut hits, mut at_limit, mut flushing) = (Vec::new(), Vec::new(), Vec::new());
+    let mut unknown = Vec::new();
     for case in &cases.list {
         match bound(cases, case) {
             Bound::Latency(Some(next)) if next.share() >= 1.0 - NEAR => {
                 at_limit.push((case.name, reached(cases, case, &next)));
             }
             Bound::Latency(next) => hits.push((case.name, modelled(cases, case, next.as_ref()))),
-            Bound::Unknown => unknown.push(case),
+            Bound::Unknown => {
+                match job_latency::by_flushes(case).filter(|_| waits_freely(cases, case)) {
+                    Some(hit) => flushing.push((case.name, hit)),
+                    None => unknown.push(case),
+                }
+            }
             Bound::Nothing => {
                 let found = job_latency::beside_rates(cases, case);
                 hits.extend(found.map(|hit| (case.name, hit)));
@@ -146,23 +152,33 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
     let deepest = cases.list.iter().map(CaseView::slots).max().unwrap_or(0);
     let alone = unknown.iter().filter(|case| {
         // Through the page cache, a single operation may cost more processor than waiting.
-        let few = case.slots() == 1 || (case.slots() <= FEW && case.slots() == deepest);
+        let is_deepest = case.slots() == deepest;
+        let few = case.slots() == 1 || (case.slots() <= FEW && is_deepest);
         let single = few && case.is_direct() && !compared.contains(case.name);
-        let is_free = group::reached(cases, case).is_none();
-        single && is_free && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
+        single && case.is_saturating() && waits_freely(cases, case)
     });
     hits.extend(alone.map(|case| (case.name, single(case))));
     [
         joined(cases, "latency-bound", Some(MORE_IN_FLIGHT), hits),
         joined(cases, "latency-bound", Some(MORE_OF_BOTH), at_limit),
+        joined(cases, "latency-bound", Some(FEWER_FLUSHES), flushing),
     ]
     .concat()
 }
 
 const MORE_IN_FLIGHT: &str = "More operations in flight give more, until the target is full.";
+const FEWER_FLUSHES: &str = "Fewer flushes give more, one for several writes, as databases do that commit in \
+    groups; so does a device that flushes sooner, as those that keep their cache through a loss of power.";
+const MORE_OF_BOTH: &str = "More takes both: more operations in flight, and a volume or an instance \
+    with a higher limit.";
 
 /// With at most this many in flight, and nothing deeper in the run, latency may be all that bounds a rate.
 const FEW: u64 = 16;
+/// Whether the case waits for its target, which no control group and no memory stands in for.
+fn waits_freely(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    is_waiting(cases, case) && group::reached(cases, case).is_none() && !cases.in_memory()
+}
+
 /// The model knows that nothing but its latency holds the case back, and which limit is next.
 fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
     let hit = info(LATENCY, latency_slots(case));
@@ -587,8 +603,9 @@ mod tests {
             .step_by(2)
             .flat_map(|m| &mut m.jobs)
         {
-            let reads = job.directions[&Direction::Read].clone();
-            job.directions.insert(Direction::Sync, reads);
+            let mut sync = job.directions[&Direction::Read].clone();
+            sync.service.mean_ns /= 4.0;
+            job.directions.insert(Direction::Sync, sync);
         }
         assert_eq!(the(&record, "latency-bound").confidence, Confidence::Medium);
     }
