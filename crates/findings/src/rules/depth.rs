@@ -153,20 +153,25 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
     let alone = unknown.iter().filter(|case| {
         // Through the page cache, a single operation may cost more processor than waiting.
         let is_deepest = case.slots() == deepest;
-        let few = case.slots() == 1 || (case.slots() <= FEW && is_deepest);
+        let few = case.slots() == 1 || (is_few(case) && is_deepest);
         let single = few && case.is_direct() && !compared.contains(case.name);
         single && case.is_saturating() && waits_freely(cases, case)
     });
-    hits.extend(alone.map(|case| (case.name, single(case))));
+    let (one, few): (Vec<&&CaseView<'_>>, Vec<_>) = alone.partition(|case| case.slots() == 1);
+    hits.extend(one.into_iter().map(|case| (case.name, single(case))));
+    let few = few.into_iter().map(|case| (case.name, single(case)));
     [
         joined(cases, "latency-bound", Some(MORE_IN_FLIGHT), hits),
         joined(cases, "latency-bound", Some(MORE_OF_BOTH), at_limit),
         joined(cases, "latency-bound", Some(FEWER_FLUSHES), flushing),
+        joined(cases, "latency-bound", Some(TRY_DEEPER), few),
     ]
     .concat()
 }
 
 const MORE_IN_FLIGHT: &str = "More operations in flight give more, until the target is full.";
+const TRY_DEEPER: &str = "Measure with twice as many in flight: if that gives more, latency is the limit, and \
+    else the target is full.";
 const FEWER_FLUSHES: &str = "Fewer flushes give more, one for several writes, as databases do that commit in \
     groups; so does a device that flushes sooner, as those that keep their cache through a loss of power.";
 const MORE_OF_BOTH: &str = "More takes both: more operations in flight, and a volume or an instance \
@@ -174,6 +179,14 @@ const MORE_OF_BOTH: &str = "More takes both: more operations in flight, and a vo
 
 /// With at most this many in flight, and nothing deeper in the run, latency may be all that bounds a rate.
 const FEW: u64 = 16;
+/// And with at most this many bytes: only a target that moves gigabytes a second has more than these on their
+/// way.
+const FEW_BYTES: f64 = 1_048_576.0;
+
+fn is_few(case: &CaseView<'_>) -> bool {
+    case.slots() <= FEW && case.slots() as f64 * case.bytes_per_io() <= FEW_BYTES
+}
+
 /// Whether the case waits for its target, which no control group and no memory stands in for.
 fn waits_freely(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     is_waiting(cases, case) && group::reached(cases, case).is_none() && !cases.in_memory()
@@ -592,6 +605,25 @@ mod tests {
         let mut cached = at(1, 10_000.0);
         cached.direct = false;
         silent(&record(&[cached]), "latency-bound");
+    }
+
+    /// The story: of 16 loads of a few blocks that had more than 1 MiB in flight, all were told that latency may be
+    /// the limit. Twice as many in flight gave more in three.
+    #[test]
+    fn a_few_large_blocks_may_fill_a_target() {
+        let of_size = |kib: u64| {
+            record(&[Sketch {
+                block: kib * 1024,
+                ..at(16, 10_000.0)
+            }])
+        };
+        // On both sides of [`FEW_BYTES`].
+        let few = the(&of_size(64), "latency-bound");
+        assert!(
+            few.advice
+                .is_some_and(|advice| advice.starts_with("Measure with twice as many"))
+        );
+        silent(&of_size(128), "latency-bound");
     }
 
     #[test]
