@@ -13,7 +13,7 @@ use super::limits::whose;
 use super::processor;
 use super::sibling::{Axis, families};
 use super::submission::blocks_on_submission;
-use crate::held::{Bound, NEAR, UsedLimit, bound};
+use crate::held::{Bound, NEAR, UsedLimit, bound, used_limits};
 use crate::hit::{Hit, info, joined, per_case, warning};
 use crate::requested::worst;
 use crate::statement::{Slot, delay, fixed, in_unit, number, percent as share, word};
@@ -194,7 +194,7 @@ fn waits_freely(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
 
 /// The model knows that nothing but its latency holds the case back, and which limit is next.
 fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
-    let hit = info(LATENCY, latency_slots(case));
+    let hit = beside_waits(info(LATENCY, latency_slots(case)), cases, case);
     // A flush waits for all that its thread has in flight, so that more does not give as much more.
     let is_in_proportion = !case.does(Direction::Sync) || case.slots() == case.threads();
     // Of jobs that run at different times, a limit counts the mean over all of it; and a load that holds
@@ -206,6 +206,25 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
         None => hit,
     };
     with_figures_of(hit, case)
+}
+
+/// Share of its time in the device from which the wait of an operation for a limit is worth a figure.
+const FELT: f64 = 0.1;
+
+/// Adds the limit for which operations wait longest, and for which share of their time.
+fn beside_waits(hit: Hit, cases: &Cases<'_>, case: &CaseView<'_>) -> Hit {
+    let used = used_limits(cases.record, case).into_iter();
+    let longest = used.max_by(|a, b| a.waited_share.total_cmp(&b.waited_share));
+    match longest.filter(|limit| limit.waited_share >= FELT) {
+        Some(limit) => hit.alone(
+            "; {} of the latency is a wait for {}",
+            [
+                share(limit.waited_share * 100.0),
+                fixed(limit.limit.name.to_string()),
+            ],
+        ),
+        None => hit,
+    }
 }
 
 /// How many operations in flight it takes to reach `next`, the next limit of the model, or the rate that was

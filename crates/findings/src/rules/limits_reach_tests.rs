@@ -457,3 +457,16 @@ fn a_queue_is_before_the_limits_of_its_own_volume() {
     assert!(named("disk").starts_with("a: 12,000 IOPS is the limit"));
     assert!(named("another").starts_with("a: 4 operations in service at a time"));
 }
+
+/// The story: 4 in flight waited a quarter of their time for a limit, which doubled gave a third more, and "latency
+/// is the limit" had no word of it.
+#[test]
+fn a_limit_that_is_felt_is_named_beside_the_latency() {
+    let felt = |waited| {
+        let record = simulated(&[gp3(0.0, waited)], &[reads("a", 3000.0, 4, 4)]);
+        let found = statement(&record, "latency-bound");
+        found.contains(" % of the latency is a wait for gp3: volume throughput; it takes")
+    };
+    // On both sides of [`FELT`](crate::rules::depth).
+    assert!(felt(0.11) && !felt(0.09));
+}
