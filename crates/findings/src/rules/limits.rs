@@ -154,7 +154,7 @@ fn advised_hit(
             )
             .with(&format!("{name}: used"), percents, "%");
     }
-    let enough = (mean_served(case) + APART).ceil();
+    let enough = (mean_served(case) + waits_elsewhere(case, limit) + APART).ceil();
     hit = hit.with("in flight that fill the limit", enough, "");
     let is_cut = counts_otherwise && rate > operations && limit.limit.times() > 1.0;
     let is_known = !waits_overlap(case, is_cut) && chooses_depth(cases, case, limit);
@@ -190,6 +190,13 @@ fn advised_hit(
         (None, false) => MORE_BYTES,
     };
     (advice, hit)
+}
+
+/// Operations that wait for other limits on average: they do so with fewer in flight, too.
+fn waits_elsewhere(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> f64 {
+    let served = served_share(case);
+    let share = (1.0 - served - limit.waited_share).max(0.0);
+    mean_served(case) * share / served.max(f64::MIN_POSITIVE)
 }
 
 /// Whether as many in flight are enough for a limit: it holds all the time, and they fill its volumes, on which

@@ -131,6 +131,18 @@ fn what_waits_elsewhere_as_well_is_not_told_how_many_would_do() {
     assert!(would_do(0.82, 0.08) && !would_do(0.78, 0.12));
 }
 
+/// The story: of 68 in flight, 51 waited for a limit and 5 for flash under writes, and "13 in flight would do".
+/// Thirteen gave 78 % of it, as they waited for the flash as well.
+#[test]
+fn what_would_do_waits_elsewhere_as_well() {
+    let record = simulated(&[gp3(0.8, 0.08)], &[reads("a", 6000.0, 4, 100)]);
+    let found = statement(&record, "at-limit");
+    assert!(
+        found.contains("; 21 in flight would do, 100 only"),
+        "{found}"
+    );
+}
+
 /// The story: a write-back cache of 400 MB/s in front of a disk of 1,000 IOPS: "1,000 IOPS is the limit; the
 /// rate is 305 % of it", and more took a disk with a higher limit. What the cache wrote in the background
 /// passed the limit of the disk later.
