@@ -165,7 +165,9 @@ fn advised_hit(
         );
     }
     let served = served_share(case);
-    let is_latency_next = served > CLOSE && case.is_saturating() && !limit.is_queue();
+    // Of several jobs, those that wait for it may have hardly anything in service.
+    let is_alone = case.only_job().is_some();
+    let is_latency_next = served > CLOSE && is_alone && case.is_saturating() && !limit.is_queue();
     if close.is_none() && is_latency_next {
         let without = case.iops() / served;
         hit = hit

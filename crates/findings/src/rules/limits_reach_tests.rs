@@ -143,6 +143,22 @@ fn what_would_do_waits_elsewhere_as_well() {
     );
 }
 
+/// The story: a job at a limit of its writes beside readers that hardly waited: "without it, 83 in flight would
+/// give 68,973 IOPS at most". They gave 108,897.
+#[test]
+fn beside_another_job_no_most_is_told() {
+    let mut record = simulated(&[gp3(0.05, 0.0)], &[reads("a", 3000.0, 4, 4)]);
+    for pass in &mut record.measurements {
+        let beside = pass.jobs[0].clone();
+        pass.jobs.push(beside);
+        let model = pass.model.as_mut().expect("simulated");
+        model.targets[0].ios *= 2;
+        model.limits[0].units *= 2;
+    }
+    let found = statement(&record, "at-limit");
+    assert!(!found.contains("without it"), "{found}");
+}
+
 /// The story: a write-back cache of 400 MB/s in front of a disk of 1,000 IOPS: "1,000 IOPS is the limit; the
 /// rate is 305 % of it", and more took a disk with a higher limit. What the cache wrote in the background
 /// passed the limit of the disk later.
