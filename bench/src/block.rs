@@ -4,11 +4,11 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
-use crate::{median, parse, process};
+use crate::nbd::{self, Figure};
+use crate::process;
 
 /// What is compared: reads of 4 KiB at this queue depth, and the ratio of rates to reach.
 const WORKS: [(u32, f64); 2] = [(1, 1.8), (32, 4.0)];
@@ -57,39 +57,20 @@ impl Drop for LoopDevice {
     }
 }
 
-fn until_there(path: &Path) -> Result<()> {
-    let until = Instant::now() + Duration::from_secs(10);
-    while !path.exists() {
-        if Instant::now() > until {
-            bail!(
-                "{} does not appear; is its program installed?",
-                path.display()
-            );
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    Ok(())
-}
-
 impl Peer {
     fn start(folder: &Path) -> Result<Self> {
         let socket = folder.join("socket");
         let mut nbdkit = Command::new("nbdkit");
         nbdkit.arg("--foreground").arg("--unix").arg(&socket);
         let nbdkit = start(nbdkit.args(["memory", "1G"]), Stdio::null())?;
-        until_there(&socket)?;
+        process::wait_for("nbdkit", || socket.exists())?;
         let file = folder.join("volume");
         std::fs::write(&file, b"")?;
         let mut nbdfuse = Command::new("nbdfuse");
         let nbdfuse = nbdfuse.arg(&file).arg("--unix").arg(&socket);
         let nbdfuse = start(nbdfuse, Stdio::null())?;
-        let until = Instant::now() + Duration::from_secs(10);
-        while std::fs::metadata(&file)?.len() == 0 {
-            if Instant::now() > until {
-                bail!("nbdfuse does not serve");
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        let is_mounted = || std::fs::metadata(&file).is_ok_and(|volume| volume.len() > 0);
+        process::wait_for("nbdfuse", is_mounted)?;
         let file = file.display().to_string();
         let arguments = ["--find", "--show", "--direct-io=on", &file];
         Ok(Self {
@@ -120,8 +101,7 @@ fn fio(device: &Path, load: &[&str]) -> Result<serde_json::Value> {
     command
         .arg(format!("--filename={}", device.display()))
         .args(load);
-    let (text, _) = process::measure(command)?;
-    parse(&text[text.find('{').unwrap_or(0)..], "fio")
+    Ok(process::measure_fio(command)?.0)
 }
 
 fn iops(device: &Path, depth: u32, seconds: u64) -> Result<f64> {
@@ -136,43 +116,27 @@ fn iops(device: &Path, depth: u32, seconds: u64) -> Result<f64> {
 pub fn run(ours: &Path, pairs: usize, seconds: u64) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("blocklab-block-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    let (server, own) = start_ours(ours)?;
+    let (_server, own) = start_ours(ours)?;
     let peer = Peer::start(&folder)?;
     let other = PathBuf::from(&peer.device.0);
     // What was never written costs one side or the other nothing.
     for device in [&own, &other] {
         fio(device, &["--rw=write", "--bs=1M", "--iodepth=4"])?;
     }
-    println!(
-        "{:<48} {:>5} {:>7}  {:>14}  {:>11} {:>11}",
-        "work", "bar", "median", "min … max", "blocklab", "peer"
-    );
+    nbd::print_head();
     for (depth, bar) in WORKS {
-        let (mut mine, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+        let mut found = [Vec::new(), Vec::new()];
         for pair in 0..pairs {
-            let mut found = [0.0; 2];
             let sides = [&own, &other];
             for side in [pair % 2, 1 - pair % 2] {
-                found[side] = iops(sides[side], depth, seconds)?;
+                found[side].push(vec![iops(sides[side], depth, seconds)?]);
             }
-            let [own, peer] = found;
-            ratios.push(own / peer);
-            mine.push(own);
-            theirs.push(peer);
         }
-        let middle = median(&mut ratios);
-        println!(
-            "{:<48} {bar:>5} {middle:>7.2}{} {:>6.2} … {:<6.2} {:>11.0} {:>11.0}",
-            format!("block device, 4 KiB reads, depth {depth}"),
-            if middle >= bar { ' ' } else { '!' },
-            ratios[0],
-            ratios[ratios.len() - 1],
-            median(&mut mine),
-            median(&mut theirs),
-        );
+        let name = format!("block device, 4 KiB reads, depth {depth}");
+        let [mine, theirs] = &found;
+        nbd::print(Figure::Rate(bar), &name, 0, mine, theirs);
     }
     drop(peer);
-    drop(server);
     std::fs::remove_dir_all(&folder)?;
     Ok(())
 }

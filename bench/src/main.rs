@@ -90,13 +90,8 @@ fn benches() -> Result<()> {
         return alone::run(&arguments.blocklab, &arguments.filter, arguments.pairs);
     }
     if arguments.nbd {
-        let Arguments {
-            filter,
-            pairs,
-            seconds,
-            ..
-        } = &arguments;
-        return nbd::run(&arguments.blocklab, filter, *pairs, *seconds);
+        let Arguments { pairs, seconds, .. } = arguments;
+        return nbd::run(&arguments.blocklab, &arguments.filter, pairs, seconds);
     }
     if arguments.paced {
         return paced::run(&arguments.blocklab, &arguments.filter, arguments.seconds);
@@ -133,14 +128,9 @@ fn compare(bench: &Bench, place: &Place, arguments: &Arguments) -> Result<bool> 
     let seconds = bench.seconds.unwrap_or(arguments.seconds);
     let mut ratios = Vec::new();
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    // The first pair warms caches and is not counted.
-    let warm_up = usize::from(bench.seconds.is_none());
-    let pairs = if bench.once {
-        1
-    } else {
-        arguments.pairs + warm_up
-    };
-    for pair in 0..pairs {
+    let is_single = bench.seconds.is_some();
+    let pairs = if is_single { 0 } else { arguments.pairs };
+    for pair in 0..=pairs {
         let mine = || match (bench.parameters(place, seconds), bench.line(place, seconds)) {
             (Some(parameters), _) => vdbench::run(&arguments.blocklab, &parameters),
             (_, Some(line)) => diskspd::run(&arguments.blocklab, &line),
@@ -163,7 +153,8 @@ fn compare(bench: &Bench, place: &Place, arguments: &Arguments) -> Result<bool> 
             let other = other()?;
             (mine()?, other)
         };
-        if pairs > 1 && pair < warm_up {
+        // It warms caches.
+        if pair == 0 && !is_single {
             continue;
         }
         let (mine, other) = (

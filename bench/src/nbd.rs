@@ -5,12 +5,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::bare_timer::Lateness;
-use crate::{median, parse, process, shown};
+use crate::{median, process, shown};
 
 /// Who serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,11 +33,11 @@ struct Work {
 
 /// A figure of a run, and the ratio to reach.
 #[derive(Debug, Clone, Copy)]
-enum Figure {
+pub enum Figure {
     /// Operations per second: at least this many times the peer's.
     Rate(f64),
-    /// A percentile of the latency beyond the modelled one, by the name that fio gives it: at most so
-    /// many times the peer's.
+    /// A percentile of the latency beyond the modelled one, by the name that fio gives it: at most
+    /// this many times the peer's.
     Excess(&'static str, f64),
 }
 
@@ -164,13 +164,7 @@ impl Serving {
         let child = command.spawn();
         let child = child.with_context(|| format!("{name} cannot be started"))?;
         let serving = Self { child, socket };
-        let until = Instant::now() + Duration::from_secs(10);
-        while !serving.socket.exists() {
-            if Instant::now() > until {
-                bail!("{name} does not listen; is it installed?");
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
+        process::wait_for(&name, || serving.socket.exists())?;
         Ok(serving)
     }
 
@@ -215,10 +209,7 @@ pub fn run(ours: &Path, filter: &[String], pairs: usize, seconds: u64) -> Result
     std::fs::create_dir_all(&folder)?;
     let device = folder.join("volume.toml");
     std::fs::write(&device, VOLUME)?;
-    println!(
-        "{:<48} {:>5} {:>7}  {:>14}  {:>11} {:>11}",
-        "work", "bar", "median", "min … max", "blocklab", "peer"
-    );
+    print_head();
     let wanted = |work: &&Work| {
         filter.is_empty() || filter.iter().any(|word| work.name.contains(word.as_str()))
     };
@@ -257,20 +248,28 @@ fn compare(work: &Work, ours: &Path, folder: &Path, pairs: usize, seconds: u64) 
     Ok(())
 }
 
+pub fn print_head() {
+    println!(
+        "{:<48} {:>5} {:>7}  {:>14}  {:>11} {:>11}",
+        "work", "bar", "median", "min … max", "blocklab", "peer"
+    );
+}
+
 /// A line of a figure: pair by pair, against the peer's.
-fn print(figure: Figure, name: &str, nth: usize, mine: &[Vec<f64>], theirs: &[Vec<f64>]) {
+pub fn print(figure: Figure, name: &str, nth: usize, mine: &[Vec<f64>], theirs: &[Vec<f64>]) {
     let pairs = mine.iter().zip(theirs);
     let mut ratios: Vec<f64> = pairs.map(|(own, peer)| own[nth] / peer[nth]).collect();
     let middle = median(&mut ratios);
-    let of = |all: &[Vec<f64>]| median(&mut all.iter().map(|it| it[nth]).collect::<Vec<_>>());
+    let typical =
+        |all: &[Vec<f64>]| median(&mut all.iter().map(|row| row[nth]).collect::<Vec<_>>());
     println!(
         "{name:<48} {:>5} {middle:>7.2}{} {:>6.2} … {:<6.2} {:>11.0} {:>11.0}",
         figure.bar(),
         if figure.is_met(middle) { ' ' } else { '!' },
         ratios[0],
         ratios[ratios.len() - 1],
-        of(mine),
-        of(theirs),
+        typical(mine),
+        typical(theirs),
     );
 }
 
@@ -351,8 +350,7 @@ pub fn fio(on_one_core: bool, uri: &str, load: &[String]) -> Result<serde_json::
         ])
         .args(["--output-format=json", uri])
         .args(load);
-    let (text, _) = process::measure(command)?;
-    parse(&text[text.find('{').unwrap_or(0)..], "fio")
+    Ok(process::measure_fio(command)?.0)
 }
 
 fn on_core(on_one_core: bool, program: &Path) -> Command {

@@ -94,9 +94,9 @@ impl Load {
         ];
         let json = nbd::fio(false, &serving.uri(), &load)?;
         let found = ["read", "write"].iter().map(|direction| {
-            let of = &json["jobs"][0][direction];
-            let p50 = of["lat_ns"]["percentile"]["50.000000"].as_f64();
-            (of["iops"].as_f64().unwrap_or(0.0), p50)
+            let told = &json["jobs"][0][direction];
+            let p50 = told["lat_ns"]["percentile"]["50.000000"].as_f64();
+            (told["iops"].as_f64().unwrap_or(0.0), p50)
         });
         sum(found)
     }

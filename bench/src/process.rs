@@ -4,7 +4,7 @@ use std::io::Read;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -50,9 +50,7 @@ pub fn fio(mut command: Command, options: &[String]) -> Result<Sample> {
     command
         .args(["--name=bench", "--output-format=json"])
         .args(options);
-    let (text, mut sample) = measure(command)?;
-    let begin = text.find('{').unwrap_or(0);
-    let json = parse(&text[begin..], "fio")?;
+    let (json, mut sample) = measure_fio(command)?;
     for job in json["jobs"].as_array().into_iter().flatten() {
         for direction in ["read", "write"] {
             sample.ios += job[direction]["total_ios"].as_f64().unwrap_or(0.0);
@@ -60,6 +58,25 @@ pub fn fio(mut command: Command, options: &[String]) -> Result<Sample> {
         }
     }
     Ok(sample)
+}
+
+/// Runs fio to its end and reads its JSON, before which it may print lines.
+pub fn measure_fio(command: Command) -> Result<(serde_json::Value, Sample)> {
+    let (text, sample) = measure(command)?;
+    let begin = text.find('{').unwrap_or(0);
+    Ok((parse(&text[begin..], "fio")?, sample))
+}
+
+/// Waits until a server is ready, at most ten seconds.
+pub fn wait_for(server: &str, is_ready: impl Fn() -> bool) -> Result<()> {
+    let until = Instant::now() + Duration::from_secs(10);
+    while !is_ready() {
+        if Instant::now() > until {
+            bail!("{server} does not serve; is it installed?");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
 }
 
 /// Runs a command to its end. Returns what it printed and what it cost, without its operations.

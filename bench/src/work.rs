@@ -33,9 +33,7 @@ pub struct Bench {
     pub bar: f64,
     pub less_is_better: bool,
     pub needs_device: bool,
-    /// One pair only.
-    pub once: bool,
-    /// Its own length.
+    /// Its own length; there is one pair of it only.
     pub seconds: Option<u64>,
     target: Target,
     native: String,
@@ -159,11 +157,9 @@ impl Bench {
 
     /// fio's options.
     pub fn theirs(&self, place: &Place, seconds: u64) -> Vec<String> {
-        let mut options: Vec<String> = self
-            .fio
-            .split_whitespace()
-            .map(|o| format!("--{o}"))
-            .collect();
+        let fio = self.fio.replace("$folder", &place.path(Target::Folder));
+        let options = fio.split_whitespace().map(|option| format!("--{option}"));
+        let mut options: Vec<String> = options.collect();
         match self.target {
             Target::Null => {}
             Target::Folder => options.push(format!("--directory={}", place.path(self.target))),
@@ -183,7 +179,6 @@ impl Bench {
             bar,
             less_is_better: false,
             needs_device: target == Target::Device,
-            once: false,
             seconds: None,
             target,
             native: native.replace("; ", "\n"),
@@ -357,10 +352,9 @@ fn many_jobs(memory_seconds: u64) -> Vec<Bench> {
         Target::Disk,
         "engine = \"psync\"; access = \"direct\"; threads = 128; mix = { read = 70, write = 30 }; rate_iops = 1000",
         "ioengine=psync rw=randrw rwmixread=70 bs=4k direct=1 norandommap=1 numjobs=128 thread=1 \
-         group_reporting=1 rate_iops=5,3 write_lat_log=/tmp/blocklab-bench-log log_avg_msec=1000",
+         group_reporting=1 rate_iops=5,3 write_lat_log=$folder/log log_avg_msec=1000",
     );
     let memory = Bench {
-        once: true,
         seconds: Some(memory_seconds),
         ..memory
     };

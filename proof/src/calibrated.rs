@@ -1,14 +1,12 @@
-//! Whether a calibrated model tells of loads that it was not made from: modelled disks, measured by
+//! Whether a calibrated model predicts loads that it was not made from: modelled disks, measured by
 //! the built-in study `calibrate`, and other loads on disk and model.
 
 use std::fmt::Write as _;
-use std::io::Write as _;
 
 use blocklab_calibrate::calibrate;
 use blocklab_catalog::device_file;
 use blocklab_findings::assess;
 use blocklab_native as native;
-use blocklab_record::Record;
 use blocklab_stats::median;
 use blocklab_workload::Plan;
 
@@ -104,16 +102,6 @@ fn plan(text: &str) -> Plan {
     parsed.plan
 }
 
-fn on(device: &str, plan: Plan) -> Record {
-    if !device.contains("[[volume]]") {
-        return simulate(plan, device);
-    }
-    let file = tempfile::Builder::new().suffix(".toml").tempfile();
-    let mut file = file.expect("a file");
-    file.write_all(device.as_bytes()).expect("written");
-    simulate(plan, &file.path().display().to_string())
-}
-
 /// Calibrates a model of a disk, and compares the two under the same loads.
 ///
 /// # Panics
@@ -121,11 +109,11 @@ fn on(device: &str, plan: Plan) -> Record {
 #[must_use]
 pub fn row(disk: &'static str, device: &str) -> Row {
     let study = std::fs::read_to_string(root().join("studies/calibrate.toml")).expect("the study");
-    let measured = on(device, plan(&format!("seed = 7\n{study}")));
+    let measured = simulate(plan(&format!("seed = 7\n{study}")), device);
     let fitted = calibrate(&[&measured], true).expect("a model");
     let model = device_file::render(&fitted.device);
     let [disk_runs, model_runs] =
-        [device, &model].map(|device| assess(&on(device, plan(LOADS))).rows);
+        [device, &model].map(|device| assess(&simulate(plan(LOADS), device)).rows);
     let (mut iops, mut mean, mut p99) = (Vec::new(), Vec::new(), Vec::new());
     let off = |disk: f64, model: f64| (model / disk - 1.0) * 100.0;
     for (true_row, row) in disk_runs.iter().zip(&model_runs) {

@@ -1,5 +1,5 @@
 //! One function a parser of foreign bytes. Whatever the bytes are, it must not panic: neither by
-//! the parser nor by an assertion that stands here.
+//! the parser nor by an assertion of this file.
 //!
 //! The targets in `fuzz/` are shells around these functions, for long hunts with cargo-fuzz. The
 //! test `fuzz` runs each of them on mutations of what the repository holds, the same ones every
@@ -531,7 +531,7 @@ pub fn record(bytes: &[u8]) {
     }
 }
 
-/// What runs without an end leave: whatever stands in the lines, what is read of them is a record.
+/// What runs without an end leave: whatever the lines hold, what is read of them is a record.
 pub fn spool(bytes: &[u8]) {
     if let Ok(read) = Progress::read(bytes) {
         let record = read.into_record("killed").expect("it has a head");
@@ -581,7 +581,7 @@ pub fn results(bytes: &[u8]) {
     }
 }
 
-/// Disks are far larger than what is tried here: its bytes stand at both ends of one.
+/// Disks are far larger than what is tried here: its bytes are put at both ends of one.
 const LARGE: u64 = 1 << 40;
 
 /// Any image: looking for marks never asks for bytes beyond the end, and finds marks within the

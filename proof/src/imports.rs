@@ -27,9 +27,8 @@ impl Imports {
         imports
     }
 
-    /// Reads one module from text; for tests of this reader.
-    pub fn add(&mut self, module: &[&str], text: &str) {
-        let module: Module = module.iter().map(|part| (*part).to_owned()).collect();
+    /// Reads one module from text.
+    fn add(&mut self, module: Module, text: &str) {
         let named = paths(text, &module);
         self.named.insert(module, named);
     }
@@ -49,8 +48,7 @@ impl Imports {
                     module.push(stem);
                 }
                 let text = fs::read_to_string(&path).expect("a readable source file");
-                let named = paths(&text, &module);
-                self.named.insert(module, named);
+                self.add(module, &text);
             }
         }
     }
@@ -242,9 +240,10 @@ mod tests {
 
     fn loops(files: &[(&[&str], &str)]) -> Vec<Vec<String>> {
         let mut imports = Imports::default();
-        imports.add(&[], "");
+        imports.add(Module::new(), "");
         for (module, text) in files {
-            imports.add(module, text);
+            let module = module.iter().map(|part| (*part).to_owned());
+            imports.add(module.collect(), text);
         }
         imports.resolve_reexports();
         imports.loops()

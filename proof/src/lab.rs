@@ -1,6 +1,7 @@
 //! In: words of a command line. Out: what the program answers, run in an empty folder with a store of
 //! its own.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -69,7 +70,12 @@ impl Lab {
     /// The program, ready to run here: no colours, no terminal, nothing of the user's settings.
     #[must_use]
     pub fn command(&self) -> Command {
-        let mut command = Command::new(program());
+        self.prepared(program())
+    }
+
+    /// Any program, ready to run here in the same way.
+    fn prepared(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
         command
             .current_dir(self.path())
             .env("BLOCKLAB_STORE", self.path().join("runs"))
@@ -138,17 +144,10 @@ impl Lab {
     pub fn shell(&self, line: &str) -> Printed {
         let folder = program().parent().expect("a program lies in a folder");
         let path = std::env::var("PATH").unwrap_or_default();
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", line])
-            .current_dir(self.path())
-            .env("BLOCKLAB_STORE", self.path().join("runs"))
-            .env("HOME", self.path().join("home"))
-            .env_remove("XDG_DATA_HOME")
-            .env_remove("COLUMNS")
-            .env("PATH", format!("{}:{path}", folder.display()))
-            .stdin(Stdio::null());
-        printed(command.output().expect("a shell"))
+        let path = format!("{}:{path}", folder.display());
+        let mut shell = self.prepared("sh");
+        let output = shell.args(["-c", line]).env("PATH", path).output();
+        printed(output.expect("a shell"))
     }
 }
 

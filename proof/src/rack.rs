@@ -6,6 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::Lab;
 use crate::lab::built;
@@ -65,7 +67,7 @@ impl Rack {
     /// How many hosts it has.
     pub const HOSTS: usize = 4;
 
-    /// `None`: this machine cannot have namespaces, which is said.
+    /// `None`: this machine cannot have namespaces, and a line says so.
     pub fn new(number: u32) -> Option<Self> {
         let id = std::process::id() * 4 + number;
         let rack = Self {
@@ -115,13 +117,20 @@ impl Rack {
             let spool = fs::read_to_string(folder.join("spool.ndjson")).unwrap_or_default();
             spool.contains("\"frame\"")
         };
-        loop {
+        let kept = || {
             let runs = fs::read_dir(self.lab.store().root()).into_iter().flatten();
             let folders = runs.flatten().map(|entry| entry.path());
-            if folders.filter(|folder| has_frame(folder)).count() == Self::HOSTS {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
+            folders.filter(|folder| has_frame(folder)).count()
+        };
+        let began = Instant::now();
+        while kept() != Self::HOSTS {
+            let waited = began.elapsed();
+            assert!(
+                waited < Duration::from_secs(60),
+                "{} hosts kept a second",
+                kept()
+            );
+            thread::sleep(Duration::from_millis(50));
         }
     }
 

@@ -13,7 +13,7 @@ pub type Cases = BTreeMap<String, Vec<String>>;
 /// of the corpus, or `FILE.rs::FUNCTION`, a test.
 ///
 /// # Panics
-/// When the file cannot be read, or a line is not of that form, or an option stands there twice.
+/// When the file cannot be read, or a line is not of that form, or an option has two lines.
 #[must_use]
 pub fn cases(tool: &str) -> Cases {
     let path = root().join(format!("proof/data/exact/{tool}.txt"));
@@ -23,7 +23,7 @@ pub fn cases(tool: &str) -> Cases {
         let (option, names) = line.split_once(": ").expect("`option: case case …`");
         let names = names.split_whitespace().map(str::to_owned).collect();
         let before = cases.insert(option.to_owned(), names);
-        assert!(before.is_none(), "{option} stands there twice");
+        assert!(before.is_none(), "{option} has two lines");
     }
     cases
 }

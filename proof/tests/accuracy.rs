@@ -1,4 +1,4 @@
-//! How near the model comes to what was published, and to closed forms, on the whole road: a study as
+//! How near the model comes to what was published, and to closed forms, all the way: a study as
 //! text, an address, a Record.
 
 use std::collections::BTreeSet;
@@ -48,14 +48,16 @@ fn as_near_as_requested_and_the_page_shows_it() {
 #[test]
 fn as_near_to_what_was_measured_elsewhere() {
     let all = &*OTHERS;
-    let sources: BTreeSet<&str> = all.iter().map(|it| &*it.source).collect();
+    let sources: BTreeSet<&str> = all.iter().map(|other| &*other.source).collect();
     assert!(
         all.len() >= 40 && sources.len() >= 8,
         "{} of {sources:?}",
         all.len()
     );
     for (title, kind) in FigureKind::ALL {
-        let mine = all.iter().filter(|it| it.kind() == kind && !it.is_fitted());
+        let mine = all
+            .iter()
+            .filter(|other| other.kind() == kind && !other.is_fitted());
         let errors =
             Errors::from_relative(mine.filter_map(Elsewhere::error_percent)).expect("some");
         let bar = kind.bar().unwrap_or(f64::INFINITY);
@@ -75,7 +77,7 @@ fn points_last_fifty_turnovers(outcome: &Outcome<'_>) {
         .records
         .iter()
         .flat_map(|record| &record.measurements);
-    for measurement in all.filter(|it| of_curves(&it.case)) {
+    for measurement in all.filter(|measured| of_curves(&measured.case)) {
         let job = &measurement.jobs[0];
         let latencies = job
             .directions
@@ -125,7 +127,7 @@ fn gp2_bursts_to_the_second() {
     let second = |end: u64| {
         let mut all = measured.series.iter();
         // The last one holds what came back after the end, too.
-        let slice = all.find(|it| it.end_ns >= end * 1_000_000_000);
+        let slice = all.find(|slice| slice.end_ns >= end * 1_000_000_000);
         let slice = slice.expect("one a second");
         slice.read.ios as f64 * 1e9 / slice.length_ns as f64
     };

@@ -177,7 +177,7 @@ fn a_baseline_comes_from_the_artifacts() {
 
 /// A release is used only if its sum is the one that the release names.
 #[test]
-fn a_download_is_held_against_its_sum() {
+fn a_download_is_compared_with_its_sum() {
     let job = Job::new();
     let binary = job.inputs["INPUT_BINARY"].clone();
     let job = job.with("INPUT_BINARY", "");
@@ -215,7 +215,7 @@ fn a_download_is_held_against_its_sum() {
 }
 
 #[test]
-fn what_cannot_be_is_named_on_the_job() {
+fn a_mistake_is_named_on_the_job() {
     for (input, value, why) in [
         ("INPUT_NAME", "../a", "letters, digits"),
         ("INPUT_BINARY", "/nowhere", "is no program"),

@@ -26,7 +26,7 @@ const NEEDS: u64 = 12;
 
 const HOURS: f64 = 730.0;
 
-/// So many addresses are shown at once.
+/// Addresses that are shown at once.
 const BATCH: usize = 250;
 
 /// The cheapest of a type and a number that are tried on machines: one, and others that show that a
@@ -173,7 +173,7 @@ fn one_of<T: Copy>(chance: &mut Stream, all: &[T]) -> T {
     all[(chance.next_u64() % all.len() as u64) as usize]
 }
 
-/// The size in GiB at which a hard disk sustains so many MiB/s, of which each 1,024 x 10^9 bytes bring
+/// The size in GiB at which a hard disk sustains this many MiB/s, of which each 1,024 x 10^9 bytes bring
 /// `each`.
 fn at_rate(mib: u64, each: u64) -> u64 {
     (mib * 1024 * 1_000_000_000).div_ceil(each << 30)
@@ -433,6 +433,17 @@ fn small_operations_in_sequence_are_a_need_of_operations() {
     assert_eq!(merged["iops"].as_f64(), Some(0.0), "{merged}");
 }
 
+/// The addresses that an advice moves a volume to, at least one.
+#[track_caller]
+fn replacements(advice: &Value) -> Vec<String> {
+    let address = |one: &Value| one["address"].as_str().map(str::to_owned);
+    let found: Vec<String> = list(&advice["migration"]["moves"])
+        .filter_map(address)
+        .collect();
+    assert!(!found.is_empty(), "{advice}");
+    found
+}
+
 /// The story: the replacements of an Azure disk were searched at AWS, where nothing fits its machine, and
 /// a volume of Ireland "saved" 16 USD a month by itself, at the price of Virginia.
 #[test]
@@ -442,18 +453,11 @@ fn a_volume_in_use_is_replaced_by_its_vendor_in_its_region() {
         let line = format!("advise --migrate {address} --no-simulation --json");
         json(&good(lab.blocklab(line.split(' '))))
     };
-    let azure = advised("azure/P30@D8s_v5");
-    let found = azure["migration"]["moves"][0]["address"].as_str();
-    assert!(
-        found.is_some_and(|found| found.starts_with("azure/")),
-        "{azure}"
-    );
+    let azure = replacements(&advised("azure/P30@D8s_v5"));
+    assert!(azure[0].starts_with("azure/"), "{azure:?}");
     // The story: `gp3`, which is gp3:1TiB, was to be replaced by gp3:1TiB, and saved 0.00 USD.
-    let itself = advised("gp3");
-    let moves = itself["migration"]["moves"].as_array().expect("a list");
-    assert!(!moves.is_empty());
-    let mut addresses = moves.iter().filter_map(|one| one["address"].as_str());
-    assert!(addresses.all(|address| address != "gp3:1TiB"), "{itself}");
+    let itself = replacements(&advised("gp3"));
+    assert!(!itself.contains(&"gp3:1TiB".to_owned()), "{itself:?}");
     // The story: the discount was on the machine of each replacement and not on that of the volume in use,
     // so that gp2 at 20.48 USD more "saved" 7.55 USD a month.
     let month = |line: &str| {
@@ -469,22 +473,18 @@ fn a_volume_in_use_is_replaced_by_its_vendor_in_its_region() {
         (full - paid - 0.4 * 0.096 * 730.0).abs() < 0.01,
         "{full} {paid}"
     );
-    let ireland = advised("gp3:1TiB,region=eu-west-1@m5.large");
-    let moves = ireland["migration"]["moves"].as_array().expect("a list");
-    let mut addresses = moves.iter().filter_map(|one| one["address"].as_str());
-    assert!(!moves.is_empty());
+    let ireland = replacements(&advised("gp3:1TiB,region=eu-west-1@m5.large"));
+    let mut addresses = ireland.iter();
     assert!(
         addresses.all(|address| address.contains("region=eu-west-1")),
-        "{ireland}"
+        "{ireland:?}"
     );
     // The story: where --region named Ireland, and not the address, it did that again.
-    let named = advised("gp2:500GiB@m5.large --region eu-west-1");
-    let moves = named["migration"]["moves"].as_array().expect("a list");
-    let mut addresses = moves.iter().filter_map(|one| one["address"].as_str());
-    assert!(!moves.is_empty());
+    let named = replacements(&advised("gp2:500GiB@m5.large --region eu-west-1"));
+    let mut addresses = named.iter();
     assert!(
         addresses.all(|address| !address.starts_with("gp2:500GiB")),
-        "{named}"
+        "{named:?}"
     );
 }
 

@@ -229,7 +229,7 @@ fn a_difference_that_does_not_matter_is_not_called() {
     );
 }
 
-/// The story: runs of 2 s and 5 s stood next to each other, and only the target was said to differ.
+/// The story: runs of 2 s and 5 s were compared, and only the target was said to differ.
 #[test]
 fn passes_of_another_length_are_reported() {
     let lab = Lab::new();

@@ -38,9 +38,9 @@ fn diagnosed(device: &str, address: &str) -> Value {
 
 fn findings(diagnosis: &Value) -> Vec<(&str, &str)> {
     let all = diagnosis["findings"].as_array().expect("findings").iter();
-    all.map(|it| {
-        let rule = it["rule"].as_str().expect("a rule");
-        (rule, it["severity"].as_str().expect("a severity"))
+    all.map(|finding| {
+        let rule = finding["rule"].as_str().expect("a rule");
+        (rule, finding["severity"].as_str().expect("a severity"))
     })
     .collect()
 }
@@ -48,7 +48,7 @@ fn findings(diagnosis: &Value) -> Vec<(&str, &str)> {
 /// The state of a limit.
 fn state<'a>(diagnosis: &'a Value, limit: &str) -> &'a str {
     let limits = diagnosis["expected"]["limits"].as_array().expect("limits");
-    let found = limits.iter().find(|it| it["limit"] == limit);
+    let found = limits.iter().find(|found| found["limit"] == limit);
     found.expect(limit)["state"].as_str().expect("a state")
 }
 
@@ -277,7 +277,9 @@ fn a_bucket_that_is_refilled_each_day_is_named_in_long_runs_too() {
     for (time, times) in [("30h", 2), ("80h", 4)] {
         let ran = json(&good(lab.blocklab(line.split_whitespace().chain([time]))));
         let found = ran["findings"].as_array().expect("findings").iter();
-        let found: Vec<_> = found.map(|it| (&it["rule"], &it["statement"])).collect();
+        let found: Vec<_> = found
+            .map(|finding| (&finding["rule"], &finding["statement"]))
+            .collect();
         let (_, said) = found
             .iter()
             .find(|(rule, _)| *rule == "credits-used-up")
@@ -285,7 +287,10 @@ fn a_bucket_that_is_refilled_each_day_is_named_in_long_runs_too() {
         let said = said.as_str().expect("a statement");
         assert!(said.contains(&format!("{times} times in all")), "{said}");
         for rule in ["at-limit", "above-every-limit", "level-fell"] {
-            assert!(!found.iter().any(|it| it.0 == rule), "{time}: {found:?}");
+            assert!(
+                !found.iter().any(|(found, _)| *found == rule),
+                "{time}: {found:?}"
+            );
         }
     }
 }

@@ -112,7 +112,8 @@ fn a_profile_fills_its_templates_and_keeps_its_weights() {
     let jobs = &record.measurements[0].jobs;
     assert_eq!(jobs.len(), 4);
     for pair in jobs.chunks(2) {
-        let [three, one] = [0, 1].map(|it: usize| pair[it].directions[&Direction::Read].ios as f64);
+        let [three, one] =
+            [0, 1].map(|job: usize| pair[job].directions[&Direction::Read].ios as f64);
         assert!((three / one - 3.0).abs() < 0.05, "{three} to {one}");
     }
     refused(&stand, &["-Xp.xml", models[0]], 3, "not filled");

@@ -144,7 +144,7 @@ fn slowed(job: &Job) -> String {
     text
 }
 
-/// Jobs in order; what several in a row have in common stands once with their number.
+/// Jobs in order; what several in a row have in common comes once, with their number.
 fn workload(prepared: &Prepared) -> String {
     let mut lines: Vec<(String, u32)> = Vec::new();
     for case in &prepared.plan.cases {

@@ -6,40 +6,19 @@ mod stand;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use blocklab_proof::{Lab, good, json};
 use blocklab_workload::Direction;
+use stand::serving::Served;
 
-struct Server(Child);
-
-impl Server {
-    /// Clients can connect when it says that it serves.
-    fn start(lab: &Lab, arguments: &str) -> Self {
-        let mut child = spawn(lab, arguments);
-        let mut words = BufReader::new(child.stderr.take().expect("a pipe"));
-        let mut line = String::new();
-        words.read_line(&mut line).expect("it says where it is");
-        assert!(line.starts_with("Serving"), "{line}");
-        // What it says later must find somebody who listens.
-        std::thread::spawn(move || words.read_to_end(&mut Vec::new()));
-        Self(child)
-    }
-
-    fn end(mut self) {
-        let mut kill = Command::new("kill");
-        let sent = kill.args(["-INT", &self.0.id().to_string()]).status();
-        assert!(sent.expect("kill starts").success(), "our child runs");
-        let status = self.0.wait().expect("our child");
-        assert_eq!(status.code(), Some(0), "a signal is how it ends");
-    }
+fn serve(lab: &Lab, arguments: &str) -> Served {
+    Served::start(lab, &arguments.split(' ').collect::<Vec<_>>())
 }
 
-fn spawn(lab: &Lab, arguments: &str) -> Child {
-    let mut command = lab.command();
-    command.arg("emulate").args(arguments.split(' '));
-    command.stdout(Stdio::null()).stderr(Stdio::piped());
-    command.spawn().expect("it starts")
+#[track_caller]
+fn end(served: Served) {
+    assert_eq!(served.end(), Some(0), "a signal is how it ends");
 }
 
 fn connect(path: &Path) -> UnixStream {
@@ -77,7 +56,7 @@ const FLUSH: u16 = 3;
 #[test]
 fn what_a_program_did_to_a_served_volume_is_kept_and_diagnosed() {
     let lab = Lab::new();
-    let server = Server::start(&lab, "gp2:1GiB --nbd unix:s --name db");
+    let server = serve(&lab, "gp2:1GiB --nbd unix:s --name db");
     let mut socket = connect(&lab.path().join("s"));
     for block in 0..4 {
         ask(&mut socket, WRITE, block * 4096, &[7; 4096], 0);
@@ -85,7 +64,7 @@ fn what_a_program_did_to_a_served_volume_is_kept_and_diagnosed() {
     ask(&mut socket, FLUSH, 0, &[], 0);
     assert_eq!(ask(&mut socket, READ, 8192, &[], 4096), [7; 4096]);
     drop(socket);
-    server.end();
+    end(server);
     assert!(!lab.path().join("s").exists(), "the socket is gone");
 
     let record = lab.store().load("db").expect("found by its name").record;
@@ -125,7 +104,7 @@ fn refused_in_a_line(lab: &Lab, arguments: &[&str], words: &str) {
 fn a_power_cut_takes_what_was_not_flushed_and_the_record_names_it() {
     let lab = Lab::new();
     let arguments = "gp3:10GiB --nbd unix:s --control unix:c --name db";
-    let server = Server::start(&lab, arguments);
+    let server = serve(&lab, arguments);
     let mut socket = connect(&lab.path().join("s"));
     ask(&mut socket, WRITE, 0, &[1; 4096], 0);
     ask(&mut socket, FLUSH, 0, &[], 0);
@@ -143,7 +122,7 @@ fn a_power_cut_takes_what_was_not_flushed_and_the_record_names_it() {
         &["emulate-ctl", "unix:c", "credits", "drain"],
         "no burst bucket",
     );
-    server.end();
+    end(server);
     assert!(!lab.path().join("c").exists(), "the socket is gone");
 
     let record = lab.store().load("db").expect("found by its name").record;
@@ -173,7 +152,7 @@ fn a_power_cut_takes_what_was_not_flushed_and_the_record_names_it() {
 fn several_volumes_of_an_instance_are_exports_of_one_server() {
     let lab = Lab::new();
     let arguments = "gp3:1GiB st1:125GiB --on m5.large --nbd unix:s --control unix:c --name db";
-    let server = Server::start(&lab, arguments);
+    let server = serve(&lab, arguments);
     let printed = control(&lab, "fault detach --volume db2");
     assert_eq!(
         (&printed["volumes"][0]["name"], &printed["volumes"][1]),
@@ -184,7 +163,7 @@ fn several_volumes_of_an_instance_are_exports_of_one_server() {
     let of = |nth: usize, key: &str| printed["volumes"][nth][key].clone();
     assert_eq!([of(0, "attached"), of(1, "attached")], [true, false]);
     assert_eq!([of(0, "writes"), of(1, "writes")], [1, 0]);
-    server.end();
+    end(server);
     let record = lab.store().load("db").expect("kept").record;
     let events = record.measurements.iter().map(|measurement| {
         let load = measurement.observed.as_ref().expect("served");
@@ -197,7 +176,7 @@ fn several_volumes_of_an_instance_are_exports_of_one_server() {
 fn a_write_beyond_the_memory_limit_is_enospc_and_kept_as_such() {
     let lab = Lab::new();
     let arguments = "null --size 1MiB --memory-limit 8KiB --nbd unix:s";
-    let server = Server::start(&lab, arguments);
+    let server = serve(&lab, arguments);
     let mut socket = connect(&lab.path().join("s"));
     ask(&mut socket, WRITE, 0, &[1; 8192], 0);
     let mut request = 0x2560_9513u32.to_be_bytes().to_vec();
@@ -210,7 +189,7 @@ fn a_write_beyond_the_memory_limit_is_enospc_and_kept_as_such() {
     let mut reply = [0; 16];
     socket.read_exact(&mut reply).expect("answered");
     assert_eq!(reply[4..8], 28u32.to_be_bytes(), "no space");
-    server.end();
+    end(server);
     let record = lab.store().load("latest").expect("kept").record;
     let errors = &record.measurements[0].jobs[0].errors;
     let printed: Vec<_> = errors
@@ -233,6 +212,13 @@ fn a_backing_file_is_nobody_elses() {
         &["link is a link that leads nowhere"],
     );
     assert!(!lab.path().join("nowhere").exists());
+    // The story: a mistyped disk became a file in the memory of `/dev`, as long as the volume.
+    let mistyped = "null --size 1MiB --backing /dev/no-such-disk --nbd unix:s --no-save";
+    lab.refused(
+        ["emulate"].into_iter().chain(mistyped.split(' ')),
+        &["/dev is no place for files"],
+    );
+    assert!(!Path::new("/dev/no-such-disk").exists());
     // The story: one address twice was to get an instance, which would be a limit more.
     let twice = "gp3:1GiB gp3:1GiB --nbd unix:s --no-save";
     lab.refused(
@@ -247,7 +233,7 @@ fn a_backing_file_is_nobody_elses() {
     );
 
     let arguments = "null --size 1MiB --backing file --nbd unix:s --no-save";
-    let server = Server::start(&lab, arguments);
+    let server = serve(&lab, arguments);
     for writes in [
         "run -q --rw randwrite --runtime 20ms --repeat 1 --target file",
         "run -q --rw randwrite --runtime 20ms --repeat 1 --target file --destroy-data=file",
@@ -263,7 +249,7 @@ fn a_backing_file_is_nobody_elses() {
         );
     }
     good(lab.blocklab("run -q --rw randread --runtime 20ms --repeat 1 --target file".split(' ')));
-    server.end();
+    end(server);
 }
 
 #[test]
@@ -271,10 +257,13 @@ fn a_backing_file_is_found_again_and_keeps_what_was_written() {
     let lab = Lab::new();
     let arguments = "null --size 1MiB --backing file --nbd unix:s --no-save";
     let socket = lab.path().join("s");
-    let server = Server::start(&lab, arguments);
+    let server = serve(&lab, arguments);
     ask(&mut connect(&socket), WRITE, 5000, b"kept", 0);
-    server.end();
-    let mut again = spawn(&lab, arguments);
+    end(server);
+    let mut command = lab.command();
+    command.arg("emulate").args(arguments.split(' '));
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut again = command.spawn().expect("it starts");
     let mut line = String::new();
     let mut words = BufReader::new(again.stderr.take().expect("a pipe"));
     words.read_line(&mut line).expect("words");
@@ -284,9 +273,9 @@ fn a_backing_file_is_found_again_and_keeps_what_was_written() {
         return;
     }
     std::thread::spawn(move || words.read_to_end(&mut Vec::new()));
-    let server = Server(again);
+    let server = Served::started(again);
     assert_eq!(ask(&mut connect(&socket), READ, 5000, &[], 4), b"kept");
-    server.end();
+    end(server);
 }
 
 #[test]
@@ -301,7 +290,7 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
     check("gp3:1GiB@m5.lorge --nbd unix:s", "m5.lorge");
     check("gp3:1GiB,iopz=1 --nbd unix:s", "iops");
     check("sim:gp3:1GiB --nbd unix:s", "write gp3:1GiB");
-    check("gp3:1GiB --nbd unix:s --backing no/f", "make it (mkdir)");
+    check("gp3:1GiB --nbd unix:s --backing no/f", "(no: No such file");
     check("gp3:1GiB --nbd unix:photo.jpg", "is no socket");
     check("gp3:1GiB --nbd 0.0.0.0:0", "--insecure");
     check("null --nbd unix:s", "--size");
@@ -370,7 +359,7 @@ fn mistakes_are_refused_in_a_line_with_what_would_work() {
 fn a_killed_server_leaves_what_was_seen_until_then() {
     let lab = Lab::new();
     let arguments = "null --size 1MiB --nbd unix:s --name db";
-    let mut server = Server::start(&lab, arguments);
+    let server = serve(&lab, arguments);
     let mut socket = connect(&lab.path().join("s"));
     ask(&mut socket, WRITE, 0, &[7; 4096], 0);
     let has_write = || {
@@ -384,8 +373,7 @@ fn a_killed_server_leaves_what_was_seen_until_then() {
         assert!(std::time::Instant::now() < until, "no checkpoint");
         std::thread::yield_now();
     }
-    server.0.kill().expect("our child runs");
-    server.0.wait().expect("our child");
+    server.kill();
     assert_eq!(
         has_write(),
         Some(true),
@@ -430,13 +418,13 @@ fn a_server_whose_output_fails_serves_on_and_keeps_its_run() {
 fn a_server_that_ends_leaves_no_checkpoint() {
     let lab = Lab::new();
     let arguments = "null --size 1MiB --nbd unix:s --name db";
-    let server = Server::start(&lab, arguments);
+    let server = serve(&lab, arguments);
     let until = std::time::Instant::now() + stand::running::PATIENCE;
     while lab.store().load("db").is_err() {
         assert!(std::time::Instant::now() < until, "no checkpoint");
         std::thread::yield_now();
     }
-    server.end();
+    end(server);
     let names = std::fs::read_dir(lab.store().root()).expect("the store");
     let names: Vec<_> = names
         .map(|name| name.expect("an entry").file_name())
@@ -449,8 +437,8 @@ fn a_server_that_ends_leaves_no_checkpoint() {
 #[test]
 fn the_record_has_the_size_that_clients_see() {
     let lab = Lab::new();
-    let server = Server::start(&lab, "2xgp3:10GiB --size 1GiB --nbd unix:s --name db");
-    server.end();
+    let server = serve(&lab, "2xgp3:10GiB --size 1GiB --nbd unix:s --name db");
+    end(server);
     let record = lab.store().load("db").expect("found by its name").record;
     assert_eq!(record.targets[0].size_bytes.0, 2 << 30);
 }
@@ -460,7 +448,7 @@ fn the_record_has_the_size_that_clients_see() {
 #[test]
 fn the_record_has_the_port_that_was_chosen() {
     let lab = Lab::new();
-    Server::start(&lab, "gp3:1GiB --nbd 127.0.0.1:0 --name db").end();
+    end(serve(&lab, "gp3:1GiB --nbd 127.0.0.1:0 --name db"));
     let record = lab.store().load("db").expect("found by its name").record;
     let description = record.requested.description;
     assert!(

@@ -124,7 +124,7 @@ fn faults_reach_those_who_use_the_file() {
         let mut page = [0; 4096];
         let read = file.read_at(&mut page, 0).map(drop);
         let written = file.write_at(&[2; 4096], 0).map(drop);
-        [read, written, file.sync_all()].map(|it| it.err().and_then(|err| err.raw_os_error()))
+        [read, written, file.sync_all()].map(|done| done.err().and_then(|err| err.raw_os_error()))
     };
     file.write_all_at(&[1; 4096], 0).expect("written");
     assert_eq!(errors(), [None; 3]);
@@ -201,7 +201,9 @@ fn the_next_server_undoes_what_a_killed_one_left() {
     let lab = Lab::new();
     let folder = empty_folder(&lab, "d");
     let sockets = ["s", "c"].map(|name| lab.path().join(name));
-    let [nbd, control] = sockets.each_ref().map(|it| format!("unix:{}", text(it)));
+    let [nbd, control] = sockets
+        .each_ref()
+        .map(|path| format!("unix:{}", text(path)));
     let all = ["null", "--size", "64MiB", "--no-save", "--block", "--fuse"];
     let own = [text(&folder), "--nbd", &nbd, "--control", &control];
     let all = [&all[..], &own].concat();

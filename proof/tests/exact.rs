@@ -1,5 +1,5 @@
 //! "Exact" is a claim: a row of a table has the word only where a case shows it. How the cases of fio
-//! compare is in `fio_differential.rs`; what the other tools were seen to do stands in tests.
+//! compare is in `fio_differential.rs`; what the other tools were seen to do is in tests.
 
 use std::collections::BTreeSet;
 

@@ -225,7 +225,10 @@ fn a_log_of_lines_becomes_the_same_run_on_another_machine() {
         .collect();
     assert_eq!(kinds, ["measurement", "measurement", "summary", "record"]);
     // As `kubectl logs --prefix` shows it, behind the words of an entry script.
-    let prefixed: String = log.lines().map(|it| format!("[pod/x/y] {it}\n")).collect();
+    let prefixed: String = log
+        .lines()
+        .map(|line| format!("[pod/x/y] {line}\n"))
+        .collect();
     std::fs::write(there.path().join("log"), format!("mounted\n{prefixed}")).unwrap();
     good(there.blocklab(["import", "record", "log"]));
     let figures = |lab: &Lab| json(&good(lab.blocklab(["show", "--json"])))["rows"].clone();
@@ -269,7 +272,10 @@ fn an_anonymous_export_keeps_no_name_of_a_load() {
             assert!(!printed.contains("acme"), "{line}, {format}: {printed}");
         }
         let bare = std::fs::read(lab.path().join("bare.parquet")).unwrap();
-        assert!(!bare.windows(4).any(|it| it == b"acme"), "{line}, Parquet");
+        assert!(
+            !bare.windows(4).any(|bytes| bytes == b"acme"),
+            "{line}, Parquet"
+        );
     }
     let flags = good(lab.blocklab(words("export latest --anonymous --format csv")));
     assert!(flags.contains("rand-4KiB-q1-read"), "{flags}");
@@ -443,7 +449,7 @@ fn families(text: &str) -> BTreeSet<String> {
             assert!(own.starts_with(&format!("{name}{{study=\"")), "{sample}");
             assert!(
                 labels.insert(own.to_owned()),
-                "a series stands once: {sample}"
+                "a series comes once: {sample}"
             );
         }
         assert!(!labels.is_empty(), "{name} has no sample");

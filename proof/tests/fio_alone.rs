@@ -191,7 +191,7 @@ fn the_file_of_a_trigger_is_removed() {
     assert!(!lab.path().join("now").exists());
 }
 
-/// A shell command stands on the command line alone.
+/// A shell command may be given on the command line alone.
 #[test]
 fn a_job_file_has_no_trigger() {
     let lab = Lab::new();

@@ -185,10 +185,12 @@ fn outcome_shape(job: &Value) -> String {
 fn agree(rules: &Rules, theirs: &[u64], ours: &[u64], operations: u64) -> bool {
     let total = |moved: &[u64]| moved.iter().sum::<u64>();
     let (a, b) = (total(theirs), total(ours));
-    let slack = match () {
-        () if rules.is_by_the_clock => a / 10,
-        () if rules.is_near => a / 20,
-        () => 0,
+    let slack = if rules.is_by_the_clock {
+        a / 10
+    } else if rules.is_near {
+        a / 20
+    } else {
+        0
     };
     let is_mixed = theirs.iter().filter(|bytes| **bytes > 0).count() > 1;
     let shares = if is_mixed {

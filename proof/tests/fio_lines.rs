@@ -6,7 +6,7 @@ use std::process::Command;
 
 use blocklab_proof::{Lab, fio_is_there};
 
-/// The exit code, and what stands before the results and opens each of them, numbers left out.
+/// The exit code, and what comes before the results and opens each of them, numbers left out.
 fn lines(mut command: Command, folder: &Path, files: &[(&str, &str)], line: &str) -> Vec<String> {
     fs::create_dir_all(folder).expect("a new folder");
     for (name, text) in files {

@@ -15,7 +15,7 @@ fn counts(mut command: Command, device: &Loop, words: &[&str]) -> (bool, [u64; 3
     let output = command.args(words).output().expect("it starts");
     let out = json(&String::from_utf8_lossy(&output.stdout));
     let count = |direction| out["jobs"][0][direction]["total_ios"].as_u64();
-    let counts = ["read", "write", "trim"].map(|it| count(it).expect("a count"));
+    let counts = ["read", "write", "trim"].map(|direction| count(direction).expect("a count"));
     (output.status.success(), counts)
 }
 

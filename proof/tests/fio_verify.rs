@@ -81,6 +81,9 @@ fn all(writer: Who, reader: Who) {
         check(writer, reader, "crc32c", way);
     }
     check(writer, reader, NONE, &["--verify_pattern=0xaabb"]);
+    // In each interval blocklab had another offset, and the pattern from its begin.
+    let way = ["--verify_pattern=\"a\"%o", "--verify_interval=1k"];
+    check(writer, reader, NONE, &way);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use blocklab_record::{HostRun, Record, merge};
 const HOSTS: u64 = 4;
 const FLEETS: u64 = 20;
 
-/// What one host measures on a volume of so many IOPS, in virtual time.
+/// What one host measures on a volume of this many IOPS, in virtual time.
 fn host(lab: &Lab, name: &str, iops: u64, seed: u64) -> HostRun {
     let line = format!(
         "run -q --no-save --rw randread --bs 16k --depth 16 --runtime 4s --repeat 2 --json-lines --seed {seed} \
@@ -95,7 +95,7 @@ fn fleets_are_named_by_what_is_wrong_with_them() {
         };
         let is_right = match &expected {
             None => found.is_empty(),
-            // The volume's own limit stands in the sentence on the host that has it.
+            // The volume's own limit is in the sentence on the host that has it.
             Some(words) => {
                 found.len() == 1 && found[0].contains(words) && found[0].contains("its own limit: ")
             }

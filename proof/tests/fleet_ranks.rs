@@ -122,7 +122,7 @@ fn a_killed_rank_is_named_and_the_others_keep_what_they_have() {
             .any(|host| host["name"] == *survivor);
         assert!(is_there, "{survivor} kept its run: {}", end.words);
     }
-    // The story: the run of a host was read before it had ended. It stood in the store for ever as one
+    // The story: the run of a host was read before it had ended. It was in the store for ever as one
     // that "is still running", and beside it the run that the host stored when it ended.
     assert!(!end.summary.contains("still running"), "{}", end.summary);
     let listed = rack.command().args(["list", "--json"]).output();

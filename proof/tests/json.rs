@@ -97,19 +97,33 @@ fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
         "calibrate",
         one(&("", "calibrate sweep --allow-simulated --json")).1,
     ));
-    let trace = root().join("proof/corpus/traces/windows-shared-server.load.gz");
-    let trace = trace.to_str().expect("a path");
-    all.push((
-        "trace model",
-        shown(lab, &["trace", "model", trace, "--json"]),
-    ));
-    let words = ["trace", "show", trace, "--on", "gp3:10GiB", "--json"];
-    all.push(("trace show", shown(lab, &words)));
+    all.extend(printed_of_traces(lab));
     all.push((
         "catalog import",
         shown(lab, &["catalog", "import", "--json", types]),
     ));
     all
+}
+
+/// What the commands print of a recorded load and of a table of rates.
+fn printed_of_traces(lab: &Lab) -> [(&'static str, Value); 6] {
+    let [trace, table] = ["windows-shared-server.load.gz", "disk.iostat"].map(|name| {
+        let path = root().join("proof/corpus/traces").join(name);
+        path.to_str().expect("a path").to_owned()
+    });
+    let on = ["--on", "gp3:10GiB"];
+    [
+        ("trace import", "import", &trace, &["-o", "own.trace"][..]),
+        ("trace show", "show", &trace, &on),
+        ("trace fit", "fit", &trace, &on),
+        ("trace model", "model", &trace, &[]),
+        ("trace show` of a table", "show", &table, &[]),
+        ("trace fit` of a table", "fit", &table, &on),
+    ]
+    .map(|(name, command, file, more)| {
+        let words = [&["trace", command, file][..], more, &["--json"]].concat();
+        (name, shown(lab, &words))
+    })
 }
 
 /// The story: four forms carried a version and five were bare arrays; a script that read
@@ -118,12 +132,17 @@ fn printed(lab: &Lab) -> Vec<(&'static str, Value)> {
 fn every_form_has_the_version_that_the_page_names() {
     let lab = Lab::new();
     let rows = table();
+    // Only a server of a volume prints these two.
+    let mut seen = BTreeSet::from(["control_format", "observed_format"]);
     for (command, value) in printed(&lab) {
         let start = format!("`blocklab {command}");
         let row = rows.iter().find(|(commands, ..)| commands.contains(&start));
         let (_, key, number) = row.unwrap_or_else(|| panic!("{command} is not on the page"));
         assert_eq!(value[key].as_u64(), Some(*number), "{command}: {key}");
+        seen.insert(key);
     }
+    let named: BTreeSet<&str> = rows.iter().map(|(_, key, _)| key.as_str()).collect();
+    assert_eq!(seen, named, "each form of the page is printed here");
 }
 
 /// The story: a path that is not UTF-8 ended these commands with an error, `calibrate` with a panic.
@@ -160,7 +179,7 @@ fn the_page_names_every_command_with_json() {
     let rows = table();
     let named = |command: &str| {
         rows.iter()
-            .any(|(it, ..)| it.contains(&format!("`blocklab {command}`")))
+            .any(|(commands, ..)| commands.contains(&format!("`blocklab {command}`")))
     };
     let mut seen = BTreeSet::new();
     for command in commands(&lab, &[]) {
@@ -182,9 +201,9 @@ fn with_inner(lab: &Lab, command: &str) -> Vec<String> {
     match command {
         // Their arguments are those of other tools.
         "fio" | "diskspd" | "vdbench" => Vec::new(),
-        "catalog" => {
-            let inner = commands(lab, &[command]);
-            inner.iter().map(|it| format!("{command} {it}")).collect()
+        "catalog" | "fleet" | "k8s" | "trace" => {
+            let inner = commands(lab, &[command]).into_iter();
+            inner.map(|inner| format!("{command} {inner}")).collect()
         }
         other => vec![other.to_owned()],
     }

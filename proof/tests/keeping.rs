@@ -332,7 +332,10 @@ fn the_limit_of_file_sizes_is_reported_and_leaves_nothing() {
     let mut command = lab.command();
     command.args(["run", "--quiet", "--target", "disk", "--size", "16MiB"]);
     let program = Path::new(command.get_program());
-    let words: Vec<&str> = command.get_args().filter_map(|it| it.to_str()).collect();
+    let words: Vec<&str> = command
+        .get_args()
+        .filter_map(|word| word.to_str())
+        .collect();
     // In blocks of 512 bytes: 4 MiB.
     let line = format!("ulimit -f 8192; exec {} {}", text(program), words.join(" "));
     let output = shell.env("BLOCKLAB_STORE", "runs").args(["-c", &line]);
@@ -451,7 +454,10 @@ fn a_limit_of_the_address_space_is_named_or_has_no_effect() {
         command.args(["fio", "--no-save", "--name=a", "--rw=read", "--size=64k"]);
         command.args(["--filename=null", &format!("--numjobs={threads}")]);
         let program = Path::new(command.get_program());
-        let words: Vec<&str> = command.get_args().filter_map(|it| it.to_str()).collect();
+        let words: Vec<&str> = command
+            .get_args()
+            .filter_map(|word| word.to_str())
+            .collect();
         let line = format!(
             "ulimit -v {kilobytes}; exec {} {}",
             text(program),

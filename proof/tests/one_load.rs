@@ -15,7 +15,7 @@ fn a_load_by_flags_is_a_run_as_any_other() {
     // The table is what a terminal of 24 lines still shows.
     let mut last = shown.lines().rev().take(12);
     assert!(
-        last.any(|it| it.contains("MB/s") && it.contains("p99.9")),
+        last.any(|line| line.contains("MB/s") && line.contains("p99.9")),
         "{shown}"
     );
     let again = good(lab.blocklab(["run", "-q", "--again", "latest"]));
@@ -206,8 +206,8 @@ fn a_ramp_is_a_flag() {
     }
 }
 
-/// What the README has somebody type, what stands in there for what they own, the exit status, and
-/// words of the answer.
+/// What the README has somebody type, what takes the place of what they own, the exit status, and words
+/// of the answer.
 const QUESTIONS: [(&str, &str, i32, &str); 15] = [
     (
         "blocklab run --target /data",
@@ -292,8 +292,8 @@ const QUESTIONS: [(&str, &str, i32, &str); 15] = [
     ),
 ];
 
-/// Seven people and the question of each, in a line that the README has. What they own stands in for
-/// what they have: a folder, a job file.
+/// Seven people and the question of each, in a line that the README has. A volume
+/// takes the place of the folder that they have.
 #[test]
 fn each_question_of_the_readme_is_one_line() {
     let readme = std::fs::read_to_string(blocklab_proof::root().join("README.md")).expect("text");

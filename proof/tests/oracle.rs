@@ -16,7 +16,7 @@ use stand::{KIB, MIB, Stand, ios, skip, tool};
 /// Operations and bytes of one direction.
 type Moved = (u64, u64);
 
-/// What the kernel's block layer has moved for a device since that is there. In `stat` stand
+/// What the kernel's block layer has moved for a device since that is there. `stat` has
 /// requests, requests that were merged into them, sectors and milliseconds of reads, then the
 /// same of writes.
 fn seen_by_kernel(device: &Loop, direction: &str) -> Moved {

@@ -5,7 +5,7 @@ use blocklab_compare::compare::{Margins, Verdict, compare};
 use blocklab_findings::{Estimate, assess};
 use blocklab_native as native;
 use blocklab_proof::accuracy::simulate;
-use blocklab_record::{JobResult, Measurement, Record};
+use blocklab_record::Record;
 use blocklab_stats::{Summary, critical};
 use blocklab_workload::Direction;
 
@@ -74,10 +74,11 @@ fn equal(runs: &[Record], what: &str) {
     for (place, one) in runs.iter().enumerate() {
         let other = &runs[(place + 1) % runs.len()];
         for pair in &compare(&[one, other], 0, Margins::default()).against[0].pairs {
-            for it in &pair.contrasts {
-                let key = (pair.direction, it.quantity.name());
+            for contrast in &pair.contrasts {
+                let key = (pair.direction, contrast.quantity.name());
                 let (different, all) = called.entry(key).or_default();
-                *different += u32::from(matches!(it.verdict, Verdict::Faster | Verdict::Slower));
+                let is_different = matches!(contrast.verdict, Verdict::Faster | Verdict::Slower);
+                *different += u32::from(is_different);
                 *all += 1;
             }
         }
@@ -130,21 +131,15 @@ fn intervals_of_a_mix_hold_the_truth() {
     check(70, "70 % reads");
 }
 
-/// What a measurement says, without the time that it took here.
-fn figures(measurement: &Measurement) -> Vec<JobResult> {
-    measurement.jobs.clone()
-}
-
 #[test]
 fn passes_draw_anew_and_one_seed_gives_the_same_passes_again() {
     let (one, again) = (run(70, 3, 9), run(70, 3, 9));
-    let passes: Vec<_> = one.measurements.iter().map(figures).collect();
-    let repeated: Vec<_> = again.measurements.iter().map(figures).collect();
-    assert_eq!(passes, repeated);
-    let writes = |jobs: &Vec<JobResult>| {
-        jobs[0].directions[&Direction::Write].ios as f64 / jobs[0].accounting.completed as f64
-    };
-    let shares: Vec<f64> = passes.iter().map(writes).collect();
+    let jobs: Vec<_> = one.jobs().collect();
+    assert_eq!(jobs, again.jobs().collect::<Vec<_>>());
+    let shares: Vec<f64> = jobs
+        .iter()
+        .map(|job| job.directions[&Direction::Write].ios as f64 / job.accounting.completed as f64)
+        .collect();
     assert!(
         shares[0] != shares[1] && shares[1] != shares[2],
         "{shares:?}"

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// US dollars for one of these.
 fn per(priced: &Value, unit: &str) -> f64 {
     let units = priced["units"].as_array().expect("units");
-    let found = units.iter().find(|it| it["unit"] == unit);
+    let found = units.iter().find(|found| found["unit"] == unit);
     found.expect(unit)["usd"].as_f64().expect("a price")
 }
 

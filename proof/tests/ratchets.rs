@@ -1,5 +1,5 @@
-//! Counts that may fall and never rise. Whoever lowers one lowers its bound here too; the bounds
-//! are checked to be tight, so that a gain is kept.
+//! Counts that may fall and never rise. Whoever lowers one lowers its bound here, too; all bounds but
+//! that of the largest crate are checked to be tight, so that a gain is kept.
 
 use std::collections::BTreeMap;
 use std::fs;

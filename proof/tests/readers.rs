@@ -43,7 +43,7 @@ fn well(printed: &Output) -> String {
 fn run_folder(lab: &Lab) -> std::path::PathBuf {
     let runs = std::fs::read_dir(lab.path().join("runs")).unwrap();
     runs.map(|run| run.unwrap().path())
-        .find(|it| it.is_dir())
+        .find(|path| path.is_dir())
         .expect("a run")
 }
 
@@ -379,7 +379,7 @@ fn the_wheel_holds_the_reader_and_the_packages_name_their_place() {
     }
 }
 
-/// The story: `https://example.org/blocklab` stood in the manifest for want of an address, one step
+/// The story: `https://example.org/blocklab` was in the manifest for want of an address, one step
 /// from the page of a package. What nobody gave is not printed.
 #[test]
 fn packages_without_a_place_name_none() {

@@ -20,14 +20,14 @@ fn table<'a>(study: &'a Value, title: &str) -> &'a Value {
         .find(|table| {
             table["title"]
                 .as_str()
-                .is_some_and(|as_str| as_str.starts_with(title))
+                .is_some_and(|found| found.starts_with(title))
         })
         .expect(title)
 }
 
 fn verdicts(study: &Value) -> Vec<&str> {
     let all = study["conclusions"].as_array().expect("conclusions").iter();
-    all.map(|it| it["verdict"].as_str().expect("a verdict"))
+    all.map(|conclusion| conclusion["verdict"].as_str().expect("a verdict"))
         .collect()
 }
 
@@ -40,7 +40,7 @@ fn im4gn_comes_out_as_its_author_showed_it() {
         let rows = printed["rows"].as_array().expect("rows").iter();
         let row = rows
             .map(|row| row.as_str())
-            .position(|it| it == Some(name))
+            .position(|row| row == Some(name))
             .expect(name);
         &printed["cells"][row][0]
     };
@@ -64,7 +64,7 @@ fn im4gn_comes_out_as_its_author_showed_it() {
     assert_eq!(verdicts(&study), expected);
     let compared = study["compared"].as_array().expect("figures");
     assert_eq!(compared.len(), 33, "28 of fio, and 5 of the machine");
-    let silent = compared.iter().filter(|it| it["ours"].is_null());
+    let silent = compared.iter().filter(|figure| figure["ours"].is_null());
     assert_eq!(silent.count(), 5, "virtual time uses no processor");
 }
 
@@ -78,7 +78,7 @@ fn shares_within_a_latency_are_those_of_the_fio_form() {
     let within = |us: &str| {
         let name = format!("within_{us}_us");
         let mut all = compared.iter();
-        let found = all.find(|it| it["figure"] == name.as_str());
+        let found = all.find(|found| found["figure"] == name.as_str());
         found.expect("a share")["ours"].as_f64().expect("a number")
     };
     let load = "fio --name=t --filename=sim:local,as-of=2021-12-01@im4gn.large --direct=1 \
@@ -119,7 +119,7 @@ fn a_note_names_the_page_of_the_study_that_lacks_it() {
 }
 
 /// Magnetic volumes were shown with a prediction that lay 82 % off. No document allows one: what was
-/// published stands alone.
+/// published is shown alone.
 #[test]
 fn what_cannot_be_predicted_is_not() {
     let lab = Lab::new();
@@ -173,7 +173,7 @@ fn the_vdbench_form_gives_what_the_native_form_gives_on_nvme() {
     check_vdbench("NVMe", disk, (1, 4), |_| -2.0);
 }
 
-/// Runs each load of the script as fast as it can, on this many devices, after a ramp of so many seconds.
+/// Runs each load of the script as fast as it can, on this many devices, after a ramp of this many seconds.
 /// Its rate is off the native one's by `least` to 2 %.
 #[track_caller]
 fn check_vdbench(
@@ -218,7 +218,10 @@ fn native_rates(system: &str, address: &str, devices: u32, ramp: Nanos) -> Vec<(
     let system = System {
         devices,
         runtime: Some(Nanos::from_secs(2)),
-        ..systems.find(|it| it.name == system).expect(system).clone()
+        ..systems
+            .find(|known| known.name == system)
+            .expect(system)
+            .clone()
     };
     let mut plan = plan_of(&study.plan, &system, 2018);
     let mut shares = study.publication.shares.iter();
@@ -232,7 +235,7 @@ fn native_rates(system: &str, address: &str, devices: u32, ramp: Nanos) -> Vec<(
             .for_each(|job| job.ramp = ramp);
     }
     let record = simulate(plan, address);
-    let rate = |it: &Measurement| (it.case.clone(), it.jobs[0].iops());
+    let rate = |measured: &Measurement| (measured.case.clone(), measured.jobs[0].iops());
     record.measurements.iter().map(rate).collect()
 }
 
@@ -250,7 +253,7 @@ fn i3_vs_i2_is_priced_to_the_cent() {
         .as_array()
         .expect("rows")
         .iter()
-        .flat_map(|it| it.as_array().expect("cells"))
+        .flat_map(|row| row.as_array().expect("cells"))
     {
         let cents = |value: &Value| (value.as_f64().expect("a price") * 100.0).round();
         assert_eq!(
@@ -310,7 +313,7 @@ checks = [{ systems = "here", over = "there", cases = "reads", figure = "iops", 
     assert!(page.contains("id=\"study\"") && page.contains("study-chart"));
     let again = text
         .lines()
-        .find_map(|it| it.strip_prefix("Again   blocklab "))
+        .find_map(|line| line.strip_prefix("Again   blocklab "))
         .expect("again");
     let words: Vec<&str> = again.split(' ').chain(["-q", "--json"]).collect();
     let study = json(&good(lab.blocklab(words)));

@@ -14,7 +14,7 @@ struct Counted {
 
 /// What fio counted in its only job.
 fn counted_by_fio(output: &str) -> Counted {
-    // Messages may stand before the object.
+    // Messages may come before the object.
     let start = output.find('{').expect("an object");
     let whole = json(&output[start..]);
     let job = &whole["jobs"][0];

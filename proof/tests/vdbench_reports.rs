@@ -25,7 +25,7 @@ fn shape(text: &str) -> String {
 }
 
 /// The summary lacked its two head lines and the link to the status, its title carried an absolute
-/// path, and links stood elsewhere.
+/// path, and links were elsewhere.
 #[test]
 fn a_summary_begins_as_that_of_the_original() {
     let lab = Lab::new();
@@ -94,7 +94,7 @@ fn parameters_from_a_pipe_are_copied() {
     assert!(lab.read("out/parmfile.html").contains(rd));
 }
 
-/// The head of the columns stood before each run, and the title was missing.
+/// The head of the columns was before each run, and the title was missing.
 #[test]
 fn totals_have_their_column_head_once() {
     let lab = Lab::new();

@@ -333,7 +333,7 @@ impl Need {
     /// accounting of their type: the more of its random load and its throughput, which come at different
     /// times. Striping cuts large operations, so that more are counted.
     pub(crate) fn counted(&self, accounting: Accounting, is_striped: bool) -> Charge {
-        let stripe = blocklab_device::Layout::default().part(self.block.max(LARGE));
+        let stripe = blocklab_device::Layout::default().part(LARGE);
         let large = self.bytes_per_s / LARGE.as_f64();
         let mut most = Charge {
             ops: 0.0,

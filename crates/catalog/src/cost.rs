@@ -114,7 +114,7 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
             "no region is given: prices of {region} are assumed"
         ));
     }
-    // Only of prices that are in the bill: others are shown, but nothing was reckoned with them.
+    // Only of prices that are in the bill: others are shown, but no cost was computed from them.
     let later = bill
         .prices
         .iter()
@@ -135,7 +135,7 @@ pub(crate) fn purchase(catalog: &Catalog, offer: &Offer, region: &str, what: &Pu
 }
 
 impl Bill {
-    /// Whether a cost was reckoned with this price.
+    /// Whether a cost was computed from this price.
     fn charges(&self, price: &Price) -> bool {
         let mut costs = self.costs.iter();
         costs.any(|cost| cost.what == price.what && cost.usd_each == price.usd)

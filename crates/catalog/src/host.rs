@@ -15,6 +15,7 @@ use crate::instance::{family, is_nitro};
 use crate::machine::{Machine, gibibytes, own_disk_size};
 use crate::resolve::granted;
 use crate::table::Table;
+use crate::vendor::vendor_in;
 use crate::volumes::HostClass;
 
 /// Which machines.
@@ -126,8 +127,7 @@ impl Catalog {
     /// The machines of a vendor that has no EC2 instance types.
     fn machine_hosts(&self, vendor: &str) -> Vec<Host> {
         let names = self.machines().into_iter();
-        let of_vendor =
-            names.filter(|name| name.split_once('/').is_some_and(|(own, _)| own == vendor));
+        let of_vendor = names.filter(|name| vendor_in(name) == Some(vendor));
         let machines = of_vendor.filter_map(|name| Machine::find(self, &name));
         let hosts = machines.map(|machine| Host {
             vcpus: machine.vcpus(),

@@ -36,11 +36,10 @@ impl Catalog {
 /// The line of a row, counted from 1, in the section that a line such as `%% volume-types` begins. The
 /// first line if the row is not found.
 fn line_of(text: &str, row: &UnsoundRow) -> usize {
-    let section = Section::named(row.section);
     let mut in_section = false;
     for (line, number) in text.lines().zip(1..) {
         if let Some(name) = line.strip_prefix("%% ") {
-            in_section = Section::named(name) == section;
+            in_section = Section::named(name) == Some(row.section);
         }
         if in_section && line.split(',').next() == Some(&row.name) {
             return number;

@@ -335,7 +335,10 @@ impl<'t> Machine<'t> {
         draft.volumes = count as usize;
         draft.purchase.instance = Some(self.name.clone());
         if own.is_none() {
-            draft.purchase.volume = Some(format!("{}/local-ssd", vendor(&self.name)));
+            draft.purchase.volume = Some(format!(
+                "{}/local-ssd",
+                self.catalog.vendor_of(&self.name).name
+            ));
             draft.purchase.volumes = f64::from(count);
             draft.purchase.gib = draft.volume.capacity.as_f64() / Bytes::GIB.as_f64();
         }
@@ -435,10 +438,6 @@ pub(crate) fn own_disk_size(row: &Row<'_>) -> Option<Bytes> {
 
 pub(crate) fn gibibytes(number: f64) -> Bytes {
     Bytes((number * Bytes::GIB.as_f64()) as u64)
-}
-
-fn vendor(name: &str) -> &str {
-    name.split('/').next().unwrap_or_default()
 }
 
 pub(crate) fn covers(row: &Row<'_>) -> Covers {

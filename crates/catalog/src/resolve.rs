@@ -15,7 +15,7 @@ use crate::instance::{Ebs, Instance, common_limits, family};
 use crate::machine::Machine;
 use crate::price::Price;
 use crate::remarks::Remark;
-use crate::vendor::Vendor;
+use crate::vendor::{Vendor, vendor_in};
 use crate::volumes::{self, HostClass, IopsRule, Kind};
 use crate::{Catalog, Error, device_file, local, remarks};
 
@@ -251,9 +251,8 @@ fn unknown_volume(catalog: &Catalog, name: &str) -> Refusal {
         // Names of instance types have a dot, and those of volume types have none.
         format!("no volume or instance type {name}; did you mean {near}?")
     } else {
-        let vendor = name.split_once('/').map(|(vendor, _)| vendor);
         let mut near: Vec<&str> = types.iter().map(String::as_str).collect();
-        near.retain(|known| known.split_once('/').map(|(vendor, _)| vendor) == vendor);
+        near.retain(|known| vendor_in(known) == vendor_in(name));
         let hint = did_you_mean(name, near.iter().copied(), || {
             if let Some(full) = other_vendor(catalog, name) {
                 return format!("did you mean {full}?");
@@ -571,8 +570,8 @@ pub(crate) fn instance_alone(catalog: &Catalog, offer: &Offer) -> Result<Resolve
 /// What describes a volume says nothing of an instance. A profile is one of its own disks.
 fn no_volume_is_described(offer: &Offer) -> Result<(), Refusal> {
     let name = &offer.volume;
-    let volume = match name.split_once('/') {
-        Some((vendor, _)) => format!("{vendor}/TYPE:1TiB"),
+    let volume = match vendor_in(name) {
+        Some(vendor) => format!("{vendor}/TYPE:1TiB"),
         None => "gp3:1TiB".to_owned(),
     };
     let message = |what: &str| {

@@ -44,8 +44,8 @@ impl Vendor {
     }
 }
 
-/// The vendor before the `/`.
-fn named(name: &str) -> Option<&str> {
+/// The vendor before the `/` of a name; `None`: it has none.
+pub(crate) fn vendor_in(name: &str) -> Option<&str> {
     name.split_once('/').map(|(vendor, _)| vendor)
 }
 
@@ -72,7 +72,7 @@ impl Catalog {
     /// The vendor of a name; one that no table has sells nothing that is priced.
     pub(crate) fn vendor_of(&self, name: &str) -> Vendor {
         let own = self.own_vendor();
-        let wanted = named(name).unwrap_or(&own);
+        let wanted = vendor_in(name).unwrap_or(&own);
         let row = self.rows_of(Section::Vendors, wanted).next();
         row.map_or_else(
             || Vendor {
@@ -140,7 +140,7 @@ impl Catalog {
         }
         if let Some((vendor, size)) = offer.volume.split_once('/') {
             let rows = self.rows(Section::VolumeSizes);
-            let mut of_vendor = rows.filter(|row| named(row.text("type")) == Some(vendor));
+            let mut of_vendor = rows.filter(|row| vendor_in(row.text("type")) == Some(vendor));
             if let Some(row) = of_vendor.find(|row| row.text("size").eq_ignore_ascii_case(size)) {
                 let (kind, size) = (row.text("type"), row.text("size"));
                 if offer.size.is_some() || offer.size_name.is_some() {
@@ -156,7 +156,7 @@ impl Catalog {
         let same = types
             .into_iter()
             .find(|known| known.eq_ignore_ascii_case(&offer.volume));
-        if let Some(name) = same.filter(|name| named(name).is_some()) {
+        if let Some(name) = same.filter(|name| vendor_in(name).is_some()) {
             offer.volume = name;
         }
         Ok(())
@@ -166,10 +166,10 @@ impl Catalog {
     /// without what the vendor's tools write before it.
     fn known_machine(&self, volume: &str, typed: &str) -> String {
         let own = self.own_vendor();
-        let vendor = match (named(typed), volume) {
+        let vendor = match (vendor_in(typed), volume) {
             (Some(vendor), _) => vendor,
             (None, local::NAME) => return typed.to_owned(),
-            (None, volume) => named(volume).unwrap_or(&own),
+            (None, volume) => vendor_in(volume).unwrap_or(&own),
         };
         let vendor = self.vendor_of(&format!("{vendor}/"));
         if vendor.machines == own {
@@ -201,8 +201,10 @@ impl Catalog {
     /// What is wrong with the name of a machine.
     pub(crate) fn no_such_machine(&self, name: &str) -> Refusal {
         let names = self.machines();
-        let vendor = named(name).unwrap_or_default();
-        let mut of_vendor = names.iter().filter(|known| named(known) == Some(vendor));
+        let vendor = vendor_in(name).unwrap_or_default();
+        let mut of_vendor = names
+            .iter()
+            .filter(|known| vendor_in(known) == Some(vendor));
         let known = of_vendor.clone().map(String::as_str);
         let hint = did_you_mean(name, known, || match of_vendor.next() {
             Some(_) => format!("`blocklab catalog list --vendor {vendor}` shows them"),

@@ -98,12 +98,9 @@ fn json(args: &CalibrateArgs, fitted: &Calibration, residuals: &Residuals) -> Re
     let output = args.output.as_ref().map(|path| path.display().to_string());
     answer::json(&fields! {
         calibration_format: 1,
-        #[serde(flatten)]
-        whole: serde_json::json!({
-            "written": output,
-            "calibration": fitted,
-            "residuals": residuals,
-        }),
+        calibration: fitted,
+        residuals: residuals,
+        written: output,
     })
 }
 

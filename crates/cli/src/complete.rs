@@ -153,7 +153,7 @@ fn candidates(
                 let own = own.iter().map(|address| format!("{model}{address}"));
                 own.collect()
             }
-            // With something typed that fits none of these, the shell completes files and devices.
+            // The shell completes files and devices: of nothing typed, and of what begins none of these.
             _ if begun.is_empty() => Vec::new(),
             _ => Target::BEGINNINGS.map(str::to_owned).to_vec(),
         },

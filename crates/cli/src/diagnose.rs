@@ -97,8 +97,8 @@ fn diagnose_run(
         together.push(all.collect());
     }
     let several = bought.len() > 1;
-    let each = bought.iter().zip(&together).enumerate();
-    let expectations = each.map(|(place, ((resolved, priced), together))| Expectation {
+    let volumes = bought.iter().zip(&together).enumerate();
+    let expectations = volumes.map(|(place, ((resolved, priced), together))| Expectation {
         resolved,
         catalog,
         // A price is that of one volume for all that the run delivered.

@@ -7,7 +7,7 @@ use blocklab_catalog::Catalog;
 use blocklab_catalog::unit_price::{Bought, price};
 use blocklab_record::TargetKind;
 use blocklab_report::document::{Document, Entry, Part};
-use blocklab_report::{fields, views};
+use blocklab_report::{fields, words::facts};
 use blocklab_runner::{Forecast, Prepared, Request, Setting, Until, Written};
 use blocklab_store::Store;
 use blocklab_units::{Bytes, Ink, Nanos, agreeing, plural, significant};
@@ -176,7 +176,7 @@ impl OneSystem<'_> {
             .map(|name| Entry::new(Ink::Bold, "system", INDENT, *name))
             .collect();
         let targets = self.forecast.targets.iter();
-        let lines = targets.flat_map(|target| views::target_lines(slice::from_ref(&target.facts)));
+        let lines = targets.flat_map(|target| facts::target_lines(slice::from_ref(&target.facts)));
         let sentences = [("writes", self.writes()), ("takes", self.takes())];
         let cost = self.cost.iter().map(|cost| ("costs", cost.text()));
         let lines = lines.chain(sentences).chain(cost);

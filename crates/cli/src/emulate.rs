@@ -366,10 +366,11 @@ impl<'a> Watch<'a> {
 
     /// Samples if an interval has ended, and returns whether one has.
     fn sample_if_due(&mut self, served: &Served) -> bool {
-        if self.model.clock.now() < self.next {
+        let now = self.model.clock.now();
+        if now < self.next {
             return false;
         }
-        self.next = self.next + INTERVAL;
+        self.next = end_after(now, self.next);
         self.sample(Some(served.clients()));
         true
     }
@@ -394,14 +395,15 @@ impl<'a> Watch<'a> {
             let (Some(clients), true) = (clients, self.is_drawn || self.args.json) else {
                 continue;
             };
+            let length = Nanos(slice.length_ns);
             let now = Now {
                 volume: volume.name(),
-                elapsed: now.since(self.began),
+                elapsed: Nanos(slice.end_ns),
                 slice: &slice,
                 in_flight: volume.in_flight(),
                 clients,
-                balances: observed::lasts(self.samplers[index].previous(), &balances, INTERVAL),
-                waits: observed::wait_shares(&before, &self.waited[index], INTERVAL),
+                balances: observed::lasts(self.samplers[index].previous(), &balances, length),
+                waits: observed::wait_shares(&before, &self.waited[index], length),
             };
             if self.args.json {
                 self.output.print(observed::json_line(&now));
@@ -454,6 +456,13 @@ impl<'a> Watch<'a> {
     }
 }
 
+/// The end of the interval in which `now` is, if an earlier one ended at `end`. After a standstill of this
+/// process, the intervals that have passed are one.
+fn end_after(now: Nanos, end: Nanos) -> Nanos {
+    let ended = now.since(end).0 / INTERVAL.0 + 1;
+    end + Nanos(ended * INTERVAL.0)
+}
+
 /// Prints the run and stores it, and returns whether it is kept as requested.
 fn end(args: &EmulateArgs, store: &Store, record: &mut Record, output: &mut LastingOutput) -> bool {
     if !args.no_save {
@@ -473,4 +482,19 @@ fn end(args: &EmulateArgs, store: &Store, record: &mut Record, output: &mut Last
         }
     }
     keeping.is_well
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: after ten seconds of Ctrl-Z, each of ten polls ended an interval of 50 ms, whose waits
+    /// were shares of a whole second.
+    #[test]
+    fn after_a_standstill_one_interval_ends() {
+        let seconds = Nanos::from_secs_f64;
+        assert_eq!(end_after(seconds(1.0), seconds(1.0)), seconds(2.0));
+        assert_eq!(end_after(seconds(1.04), seconds(1.0)), seconds(2.0));
+        assert_eq!(end_after(seconds(11.3), seconds(1.0)), seconds(12.0));
+    }
 }

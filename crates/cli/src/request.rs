@@ -372,7 +372,7 @@ fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
         }
         _ => native::place_of(key, name, &study.source),
     };
-    let measurements = plan.passes as usize * plan.cases.len();
+    let measurements = plan.rounds() as usize * plan.cases.len();
     Err(anyhow!(
         "{place}: {} with this time {} up to more than 292 years, which no clock here holds; shorter times \
          or fewer passes would work",

@@ -73,7 +73,7 @@ pub fn catalog() -> Option<PathBuf> {
 }
 
 /// The value of a variable. Services, cron jobs and containers often start programs without `HOME`;
-/// then the user database tells the home directory, as it does to a shell.
+/// then the user database gives the home directory, as it does to a shell.
 fn from_environment(name: &str) -> Option<OsString> {
     if name == "HOME" {
         env::home_dir().map(PathBuf::into_os_string)

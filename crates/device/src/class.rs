@@ -266,7 +266,7 @@ impl Service {
     }
 
     /// Whether an operation's time depends on the ones before it.
-    pub(crate) const fn minds_order(&self) -> bool {
+    pub(crate) const fn depends_on_order(&self) -> bool {
         self.stream_read.is_some()
             || self.stream_write.is_some()
             || self.interleaved_read.is_some()

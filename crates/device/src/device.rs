@@ -410,10 +410,10 @@ impl Device {
             let kinds = limiter_kinds(&spec.caps, &spec.credits);
             add_chain(&mut found, *owner, kinds, &volume.chain);
             for (kind, counted) in MEDIUM.into_iter().zip(volume.media.use_so_far()) {
-                found.add(owner.has(kind), counted, &[]);
+                found.add(owner.name_of(kind), counted, &[]);
             }
             if let Some(tags) = &volume.tags {
-                found.add(owner.has(LimitKind::QueueDepth), tags.use_so_far(), &[]);
+                found.add(owner.name_of(LimitKind::QueueDepth), tags.use_so_far(), &[]);
             }
         }
         found
@@ -437,7 +437,7 @@ impl Device {
                     .zip(kinds)
                 {
                     let wait = Wait::new(place, link, meter, Nanos::ZERO, Nanos::ZERO);
-                    found.push((wait.limit, owner.has(kind)));
+                    found.push((wait.limit, owner.name_of(kind)));
                 }
             }
         };
@@ -528,7 +528,7 @@ impl Volume {
         let at = limits.explain(now, &charged_io, &mut by_cache);
         let is_read = io.direction == Direction::Read;
         if is_read && state.hits() {
-            return state.answer(at, io.len);
+            return state.answer(at, charged_io.moved);
         }
         if is_read || !state.writes_back() {
             return self.serve(instance, at, charged_io, on_wait);
@@ -547,8 +547,8 @@ impl Volume {
         on_wait: &mut impl FnMut(Wait),
     ) -> Nanos {
         let (state, background) = (&mut path.state, &mut path.background);
-        let len = charged_io.io.len;
-        let at = state.room_at(came, len);
+        let bytes = charged_io.moved;
+        let at = state.room_at(came, bytes);
         let queued_before = self.queued_ns();
         background.clear();
         let written = self.serve(instance, at, charged_io, &mut |wait| background.push(wait));
@@ -560,9 +560,9 @@ impl Volume {
             self.correct(instance, *wait, |used| used.take_back(wait.length()));
         }
         self.slowest = background.iter().copied().max_by_key(Wait::length);
-        state.write_back(written, len);
+        state.write_back(written, bytes);
         self.wait_for_slowest(instance, [came, at], on_wait);
-        state.answer(at, len)
+        state.answer(at, bytes)
     }
 
     /// What is written in the background moves at the pace of the limit for which it waits longest: a wait for
@@ -650,7 +650,7 @@ fn add_chain(found: &mut DeviceUse, owner: Owner<'_>, kinds: Vec<[LimitKind; 2]>
             // The baseline is what an empty bucket leaves, so its entry names these moments.
             let is_baseline = matches!(kind, LimitKind::Baseline { .. });
             let emptied = if is_baseline { emptied } else { &[] };
-            found.add(owner.has(kind), counted, emptied);
+            found.add(owner.name_of(kind), counted, emptied);
         }
     }
 }

@@ -141,7 +141,7 @@ fn check_limiters(owner: &str, caps: &[Cap], credits: &[Credit]) -> Verdict {
     credits.iter().try_for_each(|credit| credit.check(owner))
 }
 
-/// A chain numbers its links with a byte: the limiters, the medium and the network.
+/// A chain numbers its links with a byte, and waits number the medium behind them.
 const MOST_LIMITERS: usize = 200;
 
 const RATES: &str = "a rate must be 1 to 10^12 operations or bytes a second";

@@ -27,6 +27,16 @@ pub struct Io {
     pub len: u32,
 }
 
+impl Io {
+    /// The bytes that it moves: a trim has a length and moves none.
+    pub const fn moved(self) -> u64 {
+        match self.direction {
+            Direction::Read | Direction::Write => self.len as u64,
+            Direction::Trim | Direction::Flush => 0,
+        }
+    }
+}
+
 /// How an operation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]

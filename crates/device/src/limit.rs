@@ -272,7 +272,7 @@ pub(crate) struct Owner<'a> {
 }
 
 impl Owner<'_> {
-    pub(crate) fn has(self, kind: LimitKind) -> LimitName {
+    pub(crate) fn name_of(self, kind: LimitKind) -> LimitName {
         LimitName {
             owner: self.name.to_owned(),
             volumes: self.volumes,
@@ -289,7 +289,7 @@ impl Owner<'_> {
         origin: &Origin,
     ) -> Limit {
         Limit {
-            name: self.has(kind),
+            name: self.name_of(kind),
             value,
             unit,
             origin: origin.clone(),

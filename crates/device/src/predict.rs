@@ -73,9 +73,9 @@ pub struct Prediction {
     pub later: Vec<Phase>,
 }
 
-/// Seconds up to which refills are foretold: 30 days.
+/// Seconds up to which refills are predicted: 30 days.
 const HORIZON: f64 = 30.0 * 86_400.0;
-/// Most refills that are foretold: as many as a daily one has up to [`HORIZON`].
+/// Most refills that are predicted: as many as a daily one has up to [`HORIZON`].
 const MOST_REFILLS: usize = 29;
 
 impl Prediction {
@@ -250,7 +250,7 @@ pub fn service_quantile(spec: &DeviceSpec, load: Load, share: f64) -> Result<Nan
     let mut slowest = 0.0_f64;
     for (volume, _) in spec.distinct_volumes() {
         let service = volume.promised()?;
-        let part = part_of(spec, load);
+        let part = spec.part(load.block);
         let network = volume.network.as_ref();
         let round_trip = network.map_or(0.0, |network| network.round_trip.as_secs_f64());
         let sides = [
@@ -396,7 +396,7 @@ struct Counted {
 /// What one operation of a load is charged: of each part that the layout makes of it, times their
 /// number.
 fn counted(spec: &DeviceSpec, accounting: Accounting, load: Load) -> Counted {
-    let part = part_of(spec, load).as_f64();
+    let part = spec.part(load.block).as_f64();
     let parts = load.block.as_f64() / part;
     // Only operations that continue one another in one direction are merged.
     let merged = load.streams > 0 && load.read_percent.is_multiple_of(100);
@@ -405,14 +405,6 @@ fn counted(spec: &DeviceSpec, accounting: Accounting, load: Load) -> Counted {
         ops: charge.ops * parts,
         charged: charge.bytes * parts,
         moved: load.block.as_f64(),
-    }
-}
-
-/// The piece of an operation that falls on one volume.
-fn part_of(spec: &DeviceSpec, load: Load) -> Bytes {
-    match spec.volumes.len() {
-        0 | 1 => load.block,
-        _ => spec.layout.part(load.block),
     }
 }
 
@@ -492,11 +484,11 @@ fn limiters(
         let ceiling = cap.peak.map_or_else(|| cap.steady(), |_| cap.at_peak());
         Metered {
             rate: cap.rate.per_second() / units,
-            rate_name: owner.has(cap.steady()),
+            rate_name: owner.name_of(cap.steady()),
             saved: cap.rate.per_second() * cap.bucket.as_secs_f64() / units,
             refill: None,
             ceiling: peak / units,
-            ceiling_name: owner.has(ceiling),
+            ceiling_name: owner.name_of(ceiling),
             is_of_cache: false,
         }
     });
@@ -505,13 +497,13 @@ fn limiters(
         let units = each(credit.baseline) * all;
         Metered {
             rate: credit.baseline.per_second() / units,
-            rate_name: owner.has(credit.at_baseline()),
+            rate_name: owner.name_of(credit.at_baseline()),
             saved: credit.capacity * credit.initial_share / units,
             refill: credit
                 .full_again
                 .map(|every| (credit.capacity / units, every.as_secs_f64())),
             ceiling: credit.burst.per_second() / units,
-            ceiling_name: owner.has(credit.in_burst()),
+            ceiling_name: owner.name_of(credit.in_burst()),
             is_of_cache: false,
         }
     });

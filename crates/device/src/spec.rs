@@ -43,6 +43,14 @@ impl DeviceSpec {
             _ => Bytes(sizes.sum()),
         }
     }
+
+    /// The piece of an operation that falls on one volume.
+    pub(crate) fn part(&self, len: Bytes) -> Bytes {
+        match self.volumes.len() {
+            0 | 1 => len,
+            _ => self.layout.part(len),
+        }
+    }
 }
 
 /// How the offsets of a device fall on its volumes.

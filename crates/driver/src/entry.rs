@@ -130,7 +130,7 @@ impl Entry {
 
 /// Whether files are opened for writing: even a read of the fallocate engine allocates.
 fn writes(job: &Job) -> bool {
-    job.writes() || job.flush.at_end || job.engine == Engine::Falloc
+    job.writes() || job.engine == Engine::Falloc
 }
 
 /// The devices of a job that works on the model in real time; `None` for a job that works on this

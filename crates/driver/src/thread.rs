@@ -316,21 +316,21 @@ impl ThreadSpec {
 
     /// Opens as many of the files as may be open at a time.
     fn open_files(&self) -> Result<Vec<OpenFile>, Error> {
-        let most = self.limit().unwrap_or(self.files.len());
+        let most = self.most_open().unwrap_or(self.files.len());
         let files = self.files.iter().take(most);
         let opened = files.map(|file| open_file(&self.job, self.entry, file));
         opened.collect()
     }
 
     /// How many files may be open at a time; `None`: all.
-    fn limit(&self) -> Option<usize> {
+    fn most_open(&self) -> Option<usize> {
         let most = self.job.open_targets? as usize;
         (self.job.engine.opens_files() && most < self.files.len()).then_some(most)
     }
 
     /// Wraps a target to open and close files while it works, if not all may be open.
     fn within_limit(&self, target: Box<dyn DrivenTarget>) -> Result<Box<dyn DrivenTarget>, Error> {
-        let Some(most) = self.limit() else {
+        let Some(most) = self.most_open() else {
             return Ok(target);
         };
         let (job, entry, files) = (self.job.clone(), self.entry, self.files.clone());
@@ -370,7 +370,8 @@ fn engine_error(job: &Job, cause: io::Error, hint: &str) -> Error {
     }
 }
 
-const LIFETIME: &str = "the kernel takes no lifetime of written data here; leave out `lifetime` \
+/// What would work where the kernel refuses a hint: the end of an error's sentence.
+const LIFETIME: &str = "; the kernel takes no lifetime of written data here: leave out `lifetime` \
                         (fio: `write_hint`)";
 
 /// Puts the calling thread on its processor; a number that the machine lacks leaves it anywhere.
@@ -411,4 +412,17 @@ fn set_priorities(job: &Job) -> Option<Note> {
             text,
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: the remedy was joined to the kernel's words, `Invalid argument (os error 22)the kernel`.
+    #[test]
+    fn a_refused_lifetime_has_its_remedy_behind_the_cause() {
+        let cause = io::Error::from_raw_os_error(libc::EINVAL);
+        let error = engine_error(&Job::new("hinted"), cause, LIFETIME).to_string();
+        assert!(error.contains("(os error 22); the kernel"), "{error}");
+    }
 }

@@ -91,7 +91,6 @@ impl ThreadGroup {
             write: both.clone(),
             trim: both,
         };
-        mine.flush.at_end |= job.flush.at_end;
     }
 }
 
@@ -137,11 +136,8 @@ impl Allowances {
         own.map(|(index, files)| {
             let job = &jobs[*index];
             let recorder = common.cloned().unwrap_or_else(|| {
-                Arc::new(Recorder::new(RecorderSpec {
-                    // All jobs of a pool have the window of the first.
-                    ramp: group.job.has_ramp(),
-                    ..recorder_spec(job)
-                }))
+                // All jobs of a pool have the window of the first.
+                Arc::new(Recorder::new(recorder_spec(job, group.job.has_ramp())))
             });
             let parts = JobParts {
                 job: job.clone(),
@@ -155,8 +151,8 @@ impl Allowances {
     }
 }
 
-/// Which counters and distributions the recorder of a job needs.
-fn recorder_spec(job: &Job) -> RecorderSpec {
+/// Which counters and distributions the recorder of a job needs, whose window has a `ramp` or not.
+fn recorder_spec(job: &Job, ramp: bool) -> RecorderSpec {
     let flush = job.flush;
     let every = [flush.fsync_every, flush.fdatasync_every, flush.range_every];
     let flushes = flush.at_end || every.iter().any(|every| *every > 0);
@@ -174,7 +170,7 @@ fn recorder_spec(job: &Job) -> RecorderSpec {
         depths: job.measure.depths,
         log: job.log,
         replay: job.replay.clone(),
-        ramp: job.has_ramp(),
+        ramp,
         // A job that only reads back is not counted by priority.
         by_priority: [(reads, Direction::Read), (writes, Direction::Write)].map(
             |(goes, direction)| PriorityTable::for_job(job, direction, submit).filter(|_| goes),

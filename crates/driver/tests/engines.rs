@@ -121,6 +121,18 @@ fn every_engine_reads_what_was_requested() {
     }
 }
 
+/// The story: a job that only reads, with an fsync at its end, opened its file for writing, and did not
+/// begin where it may not write.
+#[test]
+fn a_job_that_only_reads_opens_nothing_for_writing() {
+    // The kernel lets no user write to a program that runs, root included.
+    let program = std::env::current_exe().unwrap();
+    let mut job = job(Engine::Psync, Mix::READ);
+    job.flush.at_end = true;
+    let result = result(job, TargetFile::file(program, MIB, false));
+    assert_eq!(result.directions[&Direction::Read].ios, 256);
+}
+
 #[test]
 fn every_engine_writes_every_block_once() {
     for engine in engines() {

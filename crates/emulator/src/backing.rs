@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use blocklab_host::Cause;
-use blocklab_host::guard::file_use;
+use blocklab_host::guard::{Guard, Refusal, file_use};
 use blocklab_units::{Bytes, SECTOR};
 use rustix::fs::{FallocateFlags, SeekFrom, XattrFlags, fallocate, fgetxattr, fsetxattr, seek};
 use rustix::io::Errno;
@@ -60,12 +60,10 @@ pub enum FileError {
         /// The size of the volume.
         wanted: Bytes,
     },
-    /// A link to nothing: the file would be made in a place that the user did not name.
-    #[error("{0} is a link that leads nowhere; name the file itself")]
-    DanglingLink(PathBuf),
-    /// No folder for it.
-    #[error("the folder of {0} is not there; make it (mkdir), or name a file in another one")]
-    NoFolder(PathBuf),
+    /// A new file that would come to a place that the user did not mean: through a link that leads
+    /// nowhere, or in `/dev`.
+    #[error(transparent)]
+    NoPlace(#[from] Refusal),
     /// Another server has it open.
     #[error("{0} backs a volume that is being served")]
     InUse(PathBuf),
@@ -113,8 +111,8 @@ const MARK: &std::ffi::CStr = c"user.blocklab.volume";
 /// # Errors
 /// If it has content that no volume of this size left there, or cannot be opened.
 pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, FileError> {
-    if path.is_symlink() && !path.exists() {
-        return Err(FileError::DanglingLink(path.to_owned()));
+    if !read_only && !path.exists() {
+        Guard::default().new_path(path)?;
     }
     let system = |error| FileError::System(path.to_owned(), error);
     let mut options = OpenOptions::new();
@@ -124,7 +122,6 @@ pub fn open_file(path: &Path, size: Bytes, read_only: bool) -> Result<Backing, F
     let opened = options.truncate(false).open(path);
     let file = opened.map_err(|error| match error.kind() {
         io::ErrorKind::IsADirectory => FileError::NoFile(path.to_owned()),
-        io::ErrorKind::NotFound if !read_only => FileError::NoFolder(path.to_owned()),
         _ => system(error),
     })?;
     let facts = file.metadata().map_err(system)?;

@@ -187,11 +187,8 @@ fn merged_finding(
     let mut known = BTreeSet::new();
     let mut evidence: Vec<_> = hits.into_iter().flat_map(|hit| hit.evidence).collect();
     evidence.retain(|figure| {
-        known.insert((
-            figure.name.clone(),
-            figure.case.clone(),
-            figure.value.to_bits(),
-        ))
+        let (value, unit) = (figure.value.to_bits(), figure.unit);
+        known.insert((figure.name.clone(), figure.case.clone(), value, unit))
     });
     Finding {
         rule,
@@ -291,6 +288,17 @@ mod tests {
         let figures = found[0].evidence.iter();
         let figures: Vec<_> = figures.map(|e| (e.case.as_deref(), e.value)).collect();
         assert_eq!(figures, all.map(|(case, gone)| (Some(case), gone)));
+    }
+
+    /// A replay that was late by nothing had its drift in nanoseconds, and lost that in per cent.
+    #[test]
+    fn figures_of_one_name_differ_in_their_unit() {
+        let late = info("it was late", [])
+            .with("drift", 0.0, "ns")
+            .with("drift", 0.0, "%");
+        let found = found(vec![("a", late)]);
+        let units: Vec<&str> = found[0].evidence.iter().map(|one| one.unit).collect();
+        assert_eq!(units, ["ns", "%"]);
     }
 
     #[test]

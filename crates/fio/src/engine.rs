@@ -159,8 +159,7 @@ pub(super) fn absent(name: &str) -> Option<String> {
     if Engine::named(name).is_some() {
         return None;
     }
-    let usual = "sync, psync, pvsync2, libaio, io_uring, mmap or null";
-    let instead = known_absent(name).map_or(usual, |absent| absent.instead);
+    let instead = known_absent(name).map_or("one of --enghelp", |absent| absent.instead);
     Some(format!("engine {name} is not there; use {instead}"))
 }
 

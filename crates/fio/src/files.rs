@@ -519,7 +519,7 @@ fn planned(options: &Options, rw: ReadWrite, paths: &[String], lengths: &[u64]) 
 pub(super) fn can_be_made(options: &Options, path: &str) -> bool {
     let in_memory = path.starts_with("/dev/shm/");
     let is_file = !Target::is_model(path) && (in_memory || !path.starts_with("/dev/"));
-    is_file && options.ioengine != "null"
+    is_file && options.ioengine != "null" && !engine::is_diskless(options)
 }
 
 /// The targets of clone `number`: those that are named, else one called after its section, else files

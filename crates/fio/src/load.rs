@@ -15,7 +15,7 @@ use super::files::WorkingSet;
 use super::pass::Pass;
 use super::pattern::{self, ReadWrite};
 use super::spec::Spec;
-use super::value::{Share, Sizes, error_number, nonzero};
+use super::value::{Sizes, error_number, nonzero};
 use super::{ending, engine, priority, verify};
 use blocklab_syntax::Mistake;
 use blocklab_syntax::number::processor_list;
@@ -395,10 +395,7 @@ fn zone_window(
         return Err(spec.mistake("zonemode", wrong).into());
     }
     let range = nonzero(options.zonerange).unwrap_or(options.zonesize);
-    let skip = match options.zoneskip {
-        Share::Bytes(skip) => skip,
-        Share::Percent(_) | Share::Zones(_) => 0,
-    };
+    let skip = options.zoneskip.bytes_of(0);
     let block = pattern::largest_block(sizes, rw);
     let over = over_the_end(range, block, rw, sizes);
     // Beyond the end there is the next zone where they lie closer.

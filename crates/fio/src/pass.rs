@@ -283,10 +283,7 @@ impl<'a> Pass<'a> {
         let options = self.options;
         let size = self.working_set.bytes_per_target();
         let range = nonzero(options.zonerange).unwrap_or(options.zonesize);
-        let skip = match options.zoneskip {
-            Share::Bytes(skip) => skip,
-            Share::Percent(_) | Share::Zones(_) => 0,
-        };
+        let skip = options.zoneskip.bytes_of(0);
         let step = range.saturating_add(skip);
         let each = options.zonesize.div_ceil(block) * block;
         let zones = size.saturating_sub(1) / step;

@@ -18,7 +18,7 @@ const SILENCE_NS: i64 = 5_000_000_000;
 const FIRST_MESSAGE_NS: i64 = 10_000_000_000;
 /// Time in ns that hosts get to end after a stop. The driver gives up operations sooner than that.
 const ENDING_NS: i64 = 6_000_000_000;
-/// If a host's preparation makes no progress for this long, in ns, the user is told, again and again.
+/// A preparation without progress for this long, in ns, is reported to the user, again and again.
 const STILL_NS: i64 = 8_000_000_000;
 /// Time in ns from the message that sets the start until the start; longer than any message takes.
 const AHEAD_NS: i64 = 250_000_000;
@@ -251,8 +251,13 @@ impl Coordinator {
                 let of_host = Box::new(self.plan.of_host(task));
                 self.orders.push(Order::Send(rank, ToHost::Task(of_host)));
             }
-            // Without a task it checks nothing, so this verdict stays.
-            Err(why) => self.hosts[rank].verdict = Some(Err(why)),
+            // Without a task it checks nothing, so this verdict stays; and it never reports an end.
+            Err(why) => {
+                self.hosts[rank].verdict = Some(Err(why.clone()));
+                let host = self.name(rank);
+                self.report(Line::NoRun { host, why });
+                self.ended(rank, false, now);
+            }
         }
         if self.phase == Phase::Meeting && self.hosts.iter().all(|host| host.name.is_some()) {
             self.report(Line::Connected);

@@ -13,6 +13,14 @@ fn at(seconds: f64) -> Now {
     }
 }
 
+fn hello(rank: usize, version: &str) -> FromHost {
+    FromHost::Hello(Hello {
+        name: format!("h{}", rank + 1),
+        version: version.to_owned(),
+        plan_format: PLAN_FORMAT,
+    })
+}
+
 /// A coordinator of three hosts, and what it has ordered so far.
 struct Fleet {
     coordinator: Coordinator,
@@ -46,12 +54,7 @@ impl Fleet {
 
     fn meet(&mut self, versions: [&str; 3]) {
         for (rank, version) in versions.into_iter().enumerate() {
-            let hello = Hello {
-                name: format!("h{}", rank + 1),
-                version: version.to_owned(),
-                plan_format: PLAN_FORMAT,
-            };
-            self.receive(rank, FromHost::Hello(hello), 1.0);
+            self.receive(rank, hello(rank, version), 1.0);
         }
     }
 
@@ -303,13 +306,6 @@ fn a_host_that_cannot_prepare_ends_it_before_the_start() {
 #[test]
 fn another_version_stays_refused_whatever_its_host_says() {
     let mut fleet = Fleet::new();
-    let hello = |rank: usize, version: &str| {
-        FromHost::Hello(Hello {
-            name: format!("h{}", rank + 1),
-            version: version.to_owned(),
-            plan_format: PLAN_FORMAT,
-        })
-    };
     fleet.receive(0, hello(0, VERSION), 1.0);
     fleet.receive(1, hello(1, "blocklab 9.9.9"), 1.0);
     let is_task = |order: &Order| matches!(order, Order::Send(1, ToHost::Task(_)));
@@ -321,6 +317,21 @@ fn another_version_stays_refused_whatever_its_host_says() {
     fleet.receive(2, FromHost::Checked(Ok(())), 3.0);
     assert!(!fleet.sent(1, &ToHost::Prepare));
     assert_eq!(fleet.left(), Some(true));
+}
+
+/// The story: when another host was lost, the end of a host without a task was waited for, and that it
+/// did not come took the place of the version.
+#[test]
+fn a_host_without_a_task_has_nothing_to_end() {
+    let mut fleet = Fleet::new();
+    fleet.receive(0, hello(0, VERSION), 9.0);
+    fleet.receive(1, hello(1, "blocklab 9.9.9"), 9.0);
+    fleet.tick(10.1);
+    fleet.receive(0, FromHost::Ended { has_run: false }, 10.2);
+    assert_eq!(fleet.left(), Some(false));
+    assert_eq!(fleet.lost(), ["h3"]);
+    let is_named = |line: &&Line| matches!(line, Line::NoRun { why, .. } if why.contains("9.9.9"));
+    assert!(fleet.lines().iter().any(is_named), "{:?}", fleet.lines());
 }
 
 /// The story: after a stop while clocks were compared again, the host whose clock was known already was

@@ -5,11 +5,9 @@
 //! because arguments can be seen in lists of processes.
 
 use std::env;
-use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::UdpSocket;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -76,7 +74,10 @@ impl Launcher {
     /// # Errors
     /// When the launcher cannot be started.
     pub fn start(&self, program: &str, plan: &FleetPlan) -> io::Result<Launched> {
-        let mut command = self.command(program, plan);
+        let mut command = match self {
+            Self::Mpirun => mpirun(program, plan),
+            Self::Srun => srun(program, plan),
+        };
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -101,13 +102,6 @@ impl Launcher {
             stdin,
             outputs,
         })
-    }
-
-    fn command(&self, program: &str, plan: &FleetPlan) -> Command {
-        match self {
-            Self::Mpirun => mpirun(program, plan),
-            Self::Srun => srun(program, plan),
-        }
     }
 }
 
@@ -242,7 +236,7 @@ fn is_here(host: &str) -> bool {
 }
 
 /// The program that starts others on a host, with its arguments: that of Open MPI's setting, or ssh.
-fn agent() -> (OsString, Vec<String>) {
+fn agent() -> (String, Vec<String>) {
     let agent = env::var("OMPI_MCA_plm_rsh_agent").unwrap_or_else(|_| "ssh".to_owned());
     let arguments = env::var("OMPI_MCA_plm_rsh_args").unwrap_or_else(|_| SSH_ARGUMENTS.to_owned());
     // Several agents may be named, separated by colons; the first one is used.
@@ -251,7 +245,7 @@ fn agent() -> (OsString, Vec<String>) {
     let program = words.next().unwrap_or_else(|| "ssh".to_owned());
     let mut rest: Vec<String> = words.collect();
     rest.extend(arguments.split_whitespace().map(str::to_owned));
-    (program.into(), rest)
+    (program, rest)
 }
 
 /// Waits for a process and gives its output. If it does not end in time, its whole process group is
@@ -361,8 +355,8 @@ fn lines(from: impl io::Read) -> impl Iterator<Item = String> {
     lines.map(|line| String::from_utf8_lossy(&line).trim_end().to_owned())
 }
 
-/// What a line of standard output is. `None` for a message that ends within itself, as the rank was
-/// killed while it wrote: half a record is nothing to show to a user.
+/// What a line of standard output is; `None` for a message that is cut off, because the rank was killed
+/// while it wrote: half a record is nothing to show to a user.
 fn output(line: String) -> Option<LauncherOutput> {
     match serde_json::from_str(&line) {
         Ok(line) => Some(LauncherOutput::Message(Box::new(line))),
@@ -382,12 +376,11 @@ fn read_stderr(from: impl io::Read, to: &Sender<LauncherOutput>) {
 
 /// The rank program: the path next to this program, if it is there; else its name, which hosts look up.
 pub fn program() -> String {
-    let here = env::current_exe().ok();
-    let beside = here.map(|path| path.with_file_name("blocklab-rank"));
-    let found: Option<PathBuf> = beside.filter(|path| path.exists());
-    found.map_or("blocklab-rank".to_owned(), |path| {
-        path.display().to_string()
-    })
+    let here = env::current_exe().map(|path| path.with_file_name("blocklab-rank"));
+    match here {
+        Ok(path) if path.exists() => path.display().to_string(),
+        _ => "blocklab-rank".to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -17,8 +17,8 @@ use crate::watch::{Outcome, Watch};
 const SILENCE: Duration = Duration::from_secs(8);
 /// The same until its first line, because programs may be loaded over a network.
 const FIRST_MESSAGE: Duration = Duration::from_secs(20);
-/// Between two looks for output that come every 100 ms, so much time passes only if this process stood
-/// still.
+/// This process looks for output every 100 ms: more than this between two looks means that it was
+/// stopped.
 const STANDSTILL: Duration = Duration::from_secs(1);
 /// Time for all ranks to end by themselves.
 const ENDING: Duration = Duration::from_secs(3);
@@ -190,8 +190,9 @@ fn why_gone(rank: usize, host: &str, texts: &[String]) -> Option<String> {
     Some(line.trim().trim_end_matches('.').to_owned())
 }
 
-/// The rank that a line of mpirun is about, which has the order of the plan. The name of the machine beside
-/// it is that of several hosts of the plan where one was named again, and never `localhost`.
+/// The rank that a line of mpirun is about; ranks have the order of the plan. The name of the machine in
+/// that line does not identify a host: a plan may name a machine twice, or call it `localhost`, which
+/// mpirun does not print.
 fn rank_in(line: &str) -> Option<usize> {
     let (_, rest) = line.split_once("process rank ")?;
     let number = rest.split(|sign: char| !sign.is_ascii_digit()).next()?;

@@ -25,14 +25,11 @@ mod plan;
 mod rank;
 mod watch;
 
-pub use clock::Now;
 pub use collect::collect;
-pub use coordinator::{Coordinator, Order};
 pub use foreign::ForeignTools;
 pub use launch::{Launcher, Unreachable, machine, probe, program};
 pub use launching::Launching;
-pub use message::{FromHost, Hello, Line, ToHost};
-pub use offset::{Pings, Sample};
+pub use message::Line;
 pub use plan::{FleetPlan, ForeignLoad, HostTask, Load, VERSION};
 pub use rank::{Envelope, Kind, Wire, host_name, serve};
-pub use watch::{Outcome, Watch};
+pub use watch::Outcome;

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use blocklab_console::terminal;
 use blocklab_record::{Interval, IntervalDirection};
 use blocklab_report::live::Screen;
-use blocklab_runner::planned_run;
+use blocklab_runner::{pause_between, planned_run};
 use blocklab_units::{Nanos, count, plural};
+use blocklab_workload::Plan;
 
 use crate::message::Line;
 use crate::plan::FleetPlan;
@@ -20,13 +21,13 @@ pub(crate) struct Live {
     /// Whether anything is shown but warnings.
     is_shown: bool,
     is_terminal: bool,
-    /// The names of the cases, in their order.
-    cases: Vec<String>,
-    passes: u32,
+    load: Plan,
+    /// The case that began last.
+    case: Option<String>,
     hosts: Vec<String>,
     /// Number of hosts that are ready.
     ready: usize,
-    /// The current measurement of the first host, which stands for all.
+    /// The current measurement of the first host, which is shown for all of them.
     step: Option<String>,
     /// The last interval of each host.
     latest: BTreeMap<String, Interval>,
@@ -44,8 +45,8 @@ impl Live {
             screen: Screen::new(is_shown && size.is_some(), size, planned_run(load)),
             is_shown,
             is_terminal: size.is_some(),
-            cases: load.cases.iter().map(|case| case.name.clone()).collect(),
-            passes: load.passes,
+            load: load.clone(),
+            case: None,
             hosts: plan.hosts.iter().map(|host| host.name.clone()).collect(),
             ready: 0,
             step: None,
@@ -128,15 +129,17 @@ impl Live {
     /// Shows that a pass begins, after a line about the one before.
     fn begins(&mut self, case: &str, pass: u32) {
         self.report_step();
-        self.before = self.before + self.now;
+        let latest = self.case.replace(case.to_owned());
+        let pause = latest.map(|latest| pause_between(&self.load, &latest, case));
+        self.before = self.before + self.now + pause.unwrap_or_default();
         self.now = Nanos::ZERO;
         self.latest.clear();
+        let Plan { cases, passes, .. } = &self.load;
         // Hosts run only cases of the plan, so the case is always found.
-        let index = self.cases.iter().position(|known| known == case);
+        let index = cases.iter().position(|known| known.name == case);
         let number = index.unwrap_or(0) + 1;
-        let passes = self.passes;
-        self.screen
-            .case(case, pass, passes, number, self.cases.len());
+        let passes = *passes;
+        self.screen.case(case, pass, passes, number, cases.len());
         self.step = Some(format!("{case} pass {pass}/{passes}"));
     }
 

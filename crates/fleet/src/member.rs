@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 
 use anyhow::{Context, Result};
-use blocklab_console::place;
+use blocklab_console::{place, terminal};
 use blocklab_record::Record;
 use blocklab_results::Spooling;
 use blocklab_runner::{Event, Finished, HostSetting, Observer, Prepared, Questions, Setting};
@@ -18,7 +18,7 @@ use blocklab_units::Nanos;
 use crate::clock::clocks;
 use crate::foreign::ForeignTools;
 use crate::message::{FromHost, Line};
-use crate::plan::{FleetPlan, HostTask};
+use crate::plan::{FleetPlan, ForeignLoad, HostTask};
 
 /// What the thread is asked to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,8 +104,8 @@ impl Member {
             error
         };
         let store = place::store(task.store.clone()).map_err(refused)?;
-        if task.foreign.is_some() {
-            return self.measure_foreign(task, &store);
+        if let Some(load) = &task.foreign {
+            return self.measure_foreign(load, task, &store);
         }
         let guard = place::guard(&task.destroy_data, &store).on_host(&task.name);
         let catalog = place::load_catalog().map_err(refused)?;
@@ -144,8 +144,12 @@ impl Member {
 
     /// The same for a load in the language of another tool, which has rules of its own for checking
     /// and laying out targets.
-    fn measure_foreign(&self, task: &HostTask, store: &Store) -> Result<Option<Record>> {
-        let load = task.foreign.as_ref().context("the task has no such load")?;
+    fn measure_foreign(
+        &self,
+        load: &ForeignLoad,
+        task: &HostTask,
+        store: &Store,
+    ) -> Result<Option<Record>> {
         let host = HostSetting {
             name: &task.name,
             run: &task.run,
@@ -182,7 +186,7 @@ impl Member {
             host: &task.name,
             is_followed: task.foreign.as_ref().is_some_and(|load| load.is_followed),
             spooling: Spooling::new(Some(store)),
-            told_ns: 0,
+            sent_ns: 0,
         }
     }
 
@@ -194,7 +198,7 @@ impl Member {
         }
         if let Err(error) = store.keep(&mut record) {
             let text = format!("the run cannot be kept on this host: {error}");
-            blocklab_console::terminal::warn(&text);
+            terminal::warn(&text);
         }
         Some(record)
     }
@@ -208,7 +212,7 @@ struct HostView<'a> {
     is_followed: bool,
     spooling: Spooling,
     /// When the progress of a layout was last sent.
-    told_ns: i64,
+    sent_ns: i64,
 }
 
 /// Least time in ns between two messages about a layout, which makes progress with every megabyte.
@@ -221,8 +225,8 @@ impl Observer for HostView<'_> {
         match event {
             Event::LayingOut { path, done, total } => {
                 let now = clocks().monotonic_ns;
-                if now - self.told_ns > BETWEEN_STEPS {
-                    self.told_ns = now;
+                if now - self.sent_ns > BETWEEN_STEPS {
+                    self.sent_ns = now;
                     self.member.line(Line::LayingOut {
                         host,
                         path: path.display().to_string(),

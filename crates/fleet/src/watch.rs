@@ -122,8 +122,8 @@ impl Watch {
             ..Outcome::default()
         };
         for name in self.hosts {
-            let told = self.ends.remove(&name);
-            match told.unwrap_or_else(|| HostEnd::Lost("it told nothing".to_owned())) {
+            let end = self.ends.remove(&name);
+            match end.unwrap_or_else(|| HostEnd::Lost("it told nothing".to_owned())) {
                 HostEnd::Run(record) => {
                     outcome.is_incomplete |= record.status == Status::Failed;
                     outcome.runs.push(HostRun {

@@ -43,5 +43,5 @@ pub use memory::Memory;
 pub use mounts::{Mount, mounts};
 pub use reason::{Cause, Reason};
 pub use target::{FactsByMount, facts_of, target_facts};
-pub use usage::{disk_stats, since};
+pub use usage::{disk_stats, disk_use_between};
 pub use xattr::{set_xattr, xattr};

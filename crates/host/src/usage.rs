@@ -51,7 +51,7 @@ fn parse(name: &str, text: &str) -> Option<DiskUse> {
 }
 
 /// What happened between two readings of the same device.
-pub fn since(later: &DiskUse, earlier: &DiskUse) -> DiskUse {
+pub fn disk_use_between(later: &DiskUse, earlier: &DiskUse) -> DiskUse {
     DiskUse {
         name: later.name.clone(),
         read_ios: later.read_ios.saturating_sub(earlier.read_ios),
@@ -108,7 +108,7 @@ mod tests {
     fn sectors_become_bytes_and_readings_a_difference() {
         let early = parse("vda", EARLY).unwrap();
         assert_eq!(early.read_bytes, 80 * 512);
-        let used = since(&parse("vda", LATE).unwrap(), &early);
+        let used = disk_use_between(&parse("vda", LATE).unwrap(), &early);
         assert_eq!((used.read_ios, used.read_bytes), (5, 40 * 512));
         assert_eq!((used.write_ios, used.write_bytes), (20, 320 * 512));
         assert_eq!((used.busy_ms, used.queue_ms), (10, 12));

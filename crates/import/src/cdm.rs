@@ -288,11 +288,14 @@ impl Row {
         };
         let iops = self.iops.unwrap_or(per_second / self.block as f64);
         // Whole operations, in the time that they take at the rate of the report.
-        let ios = (iops * seconds).round().max(1.0);
-        let seconds = if iops > 0.0 { ios / iops } else { seconds };
-        let ios = if iops > 0.0 { ios } else { 0.0 };
-        let reads_done = (ios * f64::from(reads) / 100.0).round();
+        let (ios, seconds) = if iops > 0.0 {
+            let ios = (iops * seconds).round().max(1.0);
+            (ios, ios / iops)
+        } else {
+            (0.0, seconds)
+        };
         let share = f64::from(reads) / 100.0;
+        let reads_done = (ios * f64::from(reads) / 100.0).round();
         let directions = [(share, reads_done), (1.0 - share, ios - reads_done)];
         let [read, write] = directions.map(|(share, ios)| Figures {
             ios: ios as u64,

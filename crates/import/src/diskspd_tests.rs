@@ -219,7 +219,7 @@ fn a_total_that_its_threads_contradict_is_noted() {
     }
 }
 
-/// `-Suw` stood on the command line, and the import showed "buffered", because the text had no block
+/// `-Suw` was on the command line, and the import showed "buffered", because the text had no block
 /// of parameters.
 #[test]
 fn a_command_line_holds_what_parameters_lack() {

@@ -311,7 +311,7 @@ impl Reading {
             ));
         }
         for (index, outcome) in self.outcomes.iter().enumerate() {
-            if outcome.seconds == 0.0 || outcome.rows.concat().is_empty() {
+            if outcome.seconds == 0.0 || outcome.rows.iter().all(Vec::is_empty) {
                 let message = format!("the results of timespan {} are cut off", index + 1);
                 return Err(not_a_result(message));
             }
@@ -367,17 +367,13 @@ fn targets_of(line: &str) -> Vec<Target> {
 
 /// Words between blanks; quotes hold them together.
 fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
     let mut quoted = false;
-    for letter in line.chars() {
-        match letter {
-            '"' => quoted = !quoted,
-            blank if blank.is_whitespace() && !quoted => words.push(String::new()),
-            other => words.last_mut().expect("one is there").push(other),
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
+    let parts = line.split(|letter: char| {
+        quoted ^= letter == '"';
+        letter.is_whitespace() && !quoted
+    });
+    let words = parts.map(|part| part.replace('"', ""));
+    words.filter(|word| !word.is_empty()).collect()
 }
 
 /// The request of a command line or a profile for a target of a time span.

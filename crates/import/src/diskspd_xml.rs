@@ -34,8 +34,8 @@ pub(super) fn read(text: &str) -> Result<Found, Mistake> {
         let (one, more) = rest.split_at(end);
         read_results(one, &mut found)?;
         match begins(more) {
-            Some(start) if !more.trim().is_empty() => rest = &more[start..],
-            _ => return Ok(found),
+            Some(start) => rest = &more[start..],
+            None => return Ok(found),
         }
     }
 }

@@ -37,7 +37,7 @@ pub use stored::{Stored, decode_log, stored};
 pub enum Tool {
     /// DiskSpd: text of 2.0.21a or 2.2, or XML.
     DiskSpd,
-    /// CrystalDiskMark: the report of versions 5 to 9.
+    /// CrystalDiskMark: the report of versions 3 to 9, or of KDiskMark.
     Cdm,
     /// fio: JSON, json+, terse or normal text, or logs.
     Fio,

@@ -83,7 +83,7 @@ fn invented(found: &[Record], known: &[[Option<f64>; 4]]) -> Vec<[Option<f64>; 4
     let mut all = figures(found);
     all.retain(|row| {
         let is_stated = |one: &[Option<f64>; 4]| {
-            // What stood beside it may be gone.
+            // What was beside it may be gone.
             let mut pairs = row.iter().zip(one);
             pairs.all(|pair| match pair {
                 (Some(mine), Some(its)) => is_near(*mine, *its),

@@ -30,7 +30,7 @@ pub struct Stored {
     pub damaged: Vec<Mistake>,
 }
 
-/// Bytes as the text of a log: what is no text in it, is one letter.
+/// Bytes as the text of a log, in which an invalid byte becomes U+FFFD.
 pub fn decode_log(name: &str, bytes: Vec<u8>) -> Source {
     Source {
         name: name.to_owned(),

@@ -180,6 +180,12 @@ fn estimate(estimate: &Estimate, each: &[f64], scale: f64) -> impl Serialize + u
 /// A number that is written without `.0` if it is whole, which saves a tenth of a large page.
 struct Figure(f64);
 
+impl Figure {
+    fn new(value: f64) -> Self {
+        Self(six_figures(value))
+    }
+}
+
 impl Serialize for Figure {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Up to this value every whole number has an exact `f64`.
@@ -201,10 +207,8 @@ fn curve(points: &[(f64, u64)], most_points: usize) -> Vec<Figure> {
         .iter()
         .enumerate()
         .filter(|(index, _)| index % step == 0 || *index == last);
-    let figures = kept.flat_map(|(_, (share, ns))| {
-        let above = six_figures((1.0 - share).max(0.0));
-        [Figure(above), Figure(*ns as f64)]
-    });
+    let figures =
+        kept.flat_map(|(_, (share, ns))| [Figure::new((1.0 - share).max(0.0)), Figure(*ns as f64)]);
     figures.collect()
 }
 
@@ -225,10 +229,10 @@ fn pass(measurement: &Measurement, merged: usize) -> impl Serialize + use<> {
     let series = without_remainder(&measurement.series);
     let slices = slices(series, merged);
     let ramp = series.iter().filter(|i| i.ramp).map(|i| i.end_ns);
-    let seconds = |ns: u64| Figure(six_figures(ns as f64 / 1e9));
+    let seconds = |ns: u64| Figure::new(ns as f64 / 1e9);
     let cpu = slices
         .iter()
-        .map(|slice| Figure(six_figures(rate(slice, |i| i.cpu_ns) / 1e9 * 100.0)));
+        .map(|slice| Figure::new(rate(slice, |i| i.cpu_ns) / 1e9 * 100.0));
     let named = facts::DIRECTIONS.into_iter().enumerate();
     let directions = named.filter_map(|(index, name)| {
         // A direction that never moved has no series.
@@ -287,12 +291,15 @@ fn series_of<F>(slices: &[&[Interval]], direction_of: F) -> impl Serialize + use
 where
     F: Fn(&Interval) -> IntervalDirection,
 {
-    let rates = |what: fn(IntervalDirection) -> u64, scale: f64| -> Vec<Figure> {
-        let of_slice = |slice: &&[Interval]| {
-            Figure(six_figures(rate(slice, |i| what(direction_of(i))) / scale))
-        };
-        slices.iter().map(of_slice).collect()
-    };
+    let iops = slices
+        .iter()
+        .map(|slice| Figure::new(rate(slice, |i| direction_of(i).ios)));
+    // Another program may have counted operations of several sizes, and not their bytes.
+    let mbps = slices.iter().map(|slice| {
+        let mut moved = slice.iter().map(&direction_of);
+        let is_known = moved.all(|moved| moved.ios == 0 || !moved.unknown.has(Statistic::Bytes));
+        is_known.then(|| Figure::new(rate(slice, |i| direction_of(i).bytes) / 1e6))
+    });
     let worst = |statistic, what: fn(IntervalDirection) -> u64| -> Vec<Option<u64>> {
         let of_slices = slices.iter().map(|slice| {
             let served = slice.iter().map(&direction_of);
@@ -302,8 +309,8 @@ where
         of_slices.collect()
     };
     fields! {
-        iops: rates(|served| served.ios, 1.0),
-        mbps: rates(|served| served.bytes, 1e6),
+        iops: iops.collect::<Vec<_>>(),
+        mbps: mbps.collect::<Vec<_>>(),
         // Nothing in a slice without operations.
         p50: worst(Statistic::P50, |served| served.p50_ns),
         p99: worst(Statistic::P99, |served| served.p99_ns),
@@ -391,6 +398,25 @@ mod tests {
         );
         assert_eq!(rates(&[short], 1), [667.0]);
         assert!(rates(&[], 1).is_empty());
+    }
+
+    /// The story: DiskSpd counts the operations of each second, and of several sizes not their bytes. The
+    /// page of such a run drew a throughput of 0.
+    #[test]
+    fn bytes_that_nobody_counted_are_no_throughput_of_zero() {
+        let mut counted = Interval {
+            length_ns: 1_000_000_000,
+            ..Interval::default()
+        };
+        counted.read.ios = 9;
+        counted.read.bytes = 9_000_000;
+        let mut bare = counted;
+        bare.read.bytes = 0;
+        bare.read.unknown = [Statistic::Bytes].into_iter().collect();
+        let written = series_of(&[&[counted], &[bare]], |interval| interval.read);
+        let written = serde_json::to_value(written).expect("a series");
+        assert_eq!(written["iops"], serde_json::json!([9, 9]));
+        assert_eq!(written["mbps"], serde_json::json!([9, null]));
     }
 
     #[test]

@@ -51,11 +51,6 @@ pub fn lines_script(own: &str) -> String {
     closed(&[draw, chart, take, limits, lines, rows, own])
 }
 
-/// The script of the page of an advice.
-pub fn front_script() -> String {
-    lines_script(include_str!("../assets/js/front.js"))
-}
-
 /// Joins files into one closure, without their comments and indents, which are for readers of the
 /// source. No text of theirs goes over the end of a line, so no indent is a part of one.
 fn closed(files: &[&str]) -> String {

@@ -11,7 +11,7 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::charts;
-use super::frame::{STYLE, front_script};
+use super::frame::{STYLE, lines_script};
 
 /// The page of an advice: the answer, the chart, and the rest of its Document.
 pub fn page(advice: &Advice) -> String {
@@ -26,7 +26,7 @@ pub fn page(advice: &Advice) -> String {
         }
         @if !advice.front.is_empty() {
             script type="application/json" id="data" { (charts::embedded(&data(advice))) }
-            script { (PreEscaped(front_script())) }
+            script { (PreEscaped(lines_script(include_str!("../assets/js/front.js")))) }
         }
     };
     head::page(&format!("{} – blocklab", document.name), STYLE, &body).into_string() + "\n"

@@ -113,12 +113,12 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
         all.map(move |sentence| (model::assumption(sentence), side))
     });
     let assumed = by_key(assumed);
-    let limits = |bound: bool| {
-        let all = targets().flat_map(|(target, side): (&TargetFacts, _)| {
-            target.limits.iter().map(move |limit| (limit, side))
-        });
-        by_key(all.filter(|(limit, _)| limit.is_bound() == bound))
-    };
+    let limits = targets().flat_map(|(target, side): (&TargetFacts, _)| {
+        target.limits.iter().map(move |limit| (limit, side))
+    });
+    let (bounds, limits): (Vec<_>, Vec<_>) = by_key(limits)
+        .into_iter()
+        .partition(|(limit, _)| limit.is_bound());
     let all = sides.len();
     html! {
         @for (text, members) in &meanings { p class="lead" { (text) (names_unless_all(members, all)) } }
@@ -134,12 +134,12 @@ fn of_many(sides: &[Side<'_>]) -> Markup {
                     }
                 }
             }
-            (limit_table("Limits", &limits(false), sides))
+            (limit_table("Limits", &limits, sides))
         }
-        @if !limits(true).is_empty() {
+        @if !bounds.is_empty() {
             details class="infos" {
                 summary { "Bounds of what may be bought, which held nothing back here" }
-                (limit_table("Bounds", &limits(true), sides))
+                (limit_table("Bounds", &bounds, sides))
             }
         }
     }

@@ -242,7 +242,7 @@ pub fn workload(sides: &[Side<'_>]) -> Markup {
     }
 }
 
-/// What stands in place of the plan of an imported run.
+/// What an imported run shows instead of a plan.
 fn without_plan() -> Markup {
     html! {
         p class="lead" { "Another program measured this, and its results hold no plan to run again." }

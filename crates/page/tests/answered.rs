@@ -41,6 +41,7 @@ fn a_page_answers_and_draws_limits() {
     the_answer_and_a_chart_fit_a_telephone(&browser, &verdict);
     a_sweep_meets_its_limits(&browser, &folder);
     a_single_case_is_no_suite(&browser, &folder);
+    a_chosen_rate_shows_the_limits_of_bytes(&browser, &folder);
     assert_eq!(browser.log("browser"), Vec::<Value>::new());
 }
 
@@ -113,6 +114,23 @@ fn a_single_case_is_no_suite(browser: &Browser, folder: &tempfile::TempDir) {
             "Syncs: operations per second"
         ])
     );
+}
+
+/// The story: bars of one kind of blocks began with MB/s, and the ticks of the limits of bytes, which
+/// belong to IOPS, were still missing after IOPS was chosen.
+fn a_chosen_rate_shows_the_limits_of_bytes(browser: &Browser, folder: &tempfile::TempDir) {
+    let (_, mut assessment) = sample::run("7f3a2c", 1.0);
+    sample::slow_down(&mut assessment);
+    // Those of 64 KiB, of which 128 MiB/s are 2,048 IOPS.
+    assessment.rows.drain(..4);
+    let mut limited = sample::empty("7f3a2c");
+    sample::model(&mut limited, Origin::Simulated);
+    let page = blocklab_page::runs(&[(&limited, &assessment)]);
+    browser.open(&written(folder, "chosen.html", &page));
+    assert_eq!(browser.count("#suite .cap"), 0, "of MB/s");
+    let choose = "[...document.querySelectorAll('#suite .choice button')].find((button) => button.textContent === 'IOPS').click()";
+    browser.run(choose, json!([]));
+    assert!(browser.count("#suite .cap") > 0, "of IOPS");
 }
 
 /// The story: 16 KiB was violet in the sweeps, orange over the rate and two colours in the latencies;

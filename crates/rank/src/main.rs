@@ -1,5 +1,5 @@
 //! In: the plan of a fleet on the standard input of rank 0; messages of the other ranks.
-//! Out: the run of this host, and what rank 0 tells the launcher.
+//! Out: the run of this host, and the messages of rank 0 for the launcher.
 //! Never: a measurement, a rule, a format: those are in the crates that `blocklab run` uses.
 
 mod mpi_wire;

@@ -1,5 +1,6 @@
 //! Figures of a job that are kept only where they were requested.
 
+use blocklab_stats::Summary;
 use serde::{Deserialize, Serialize};
 
 use crate::Latency;
@@ -58,20 +59,13 @@ pub struct Samples {
 impl Samples {
     /// The samples of these values.
     pub fn new(values: &[f64]) -> Self {
-        let count = values.len();
-        if count == 0 {
-            return Self::default();
-        }
-        let mean = values.iter().sum::<f64>() / count as f64;
-        let squared_deviations: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-        Self {
-            count: count as u64,
-            min: values.iter().copied().fold(f64::INFINITY, f64::min),
-            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-            mean,
-            // A single sample is its own mean: 0 / 1, not 0 / 0.
-            stddev: (squared_deviations / (count.max(2) - 1) as f64).sqrt(),
-        }
+        Summary::new(values).map_or_else(Self::default, |all| Self {
+            count: all.count as u64,
+            min: all.min,
+            max: all.max,
+            mean: all.mean,
+            stddev: all.stddev,
+        })
     }
 }
 

@@ -140,7 +140,7 @@ pub struct DirectionResult {
 }
 
 impl DirectionResult {
-    /// What moved so many bytes in so many operations, of which only the service was measured.
+    /// Operations and their bytes, of which only the service latency was measured.
     pub const fn new(ios: u64, bytes: u64, service: Latency) -> Self {
         Self {
             ios,

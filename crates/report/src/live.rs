@@ -10,7 +10,7 @@ use blocklab_units::{Bytes, Nanos, latency, visible};
 use blocklab_workload::Direction;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::words::facts::{fine_rate, mb_per_s, moved_figures};
+use crate::words::facts::{fine_rate, mb_per_s, moved_figures, per_second};
 use panel::Panel;
 
 /// What is shown while a run lasts.
@@ -267,27 +267,33 @@ fn figures(interval: &Interval) -> String {
     format!("{ramp}{}", shown.join("   "))
 }
 
-/// Rates and mean latency of all jobs and directions together; `None` if nothing completed.
+/// Rates and mean latency of all jobs and directions together; `None` if nothing completed. As in the row of
+/// a case, each job has its own time, flushes count where there is nothing else, and the bytes of trims
+/// where nothing is transferred.
 fn totals(measurement: &Measurement) -> Option<String> {
-    let jobs = &measurement.jobs;
-    // Jobs of a measurement run side by side, so the longest one is its time.
-    let seconds = jobs.iter().map(|job| job.elapsed_ns).max()?.max(1) as f64 / 1e9;
-    let moved = jobs.iter().flat_map(|job| &job.directions);
-    // A flush moves no data: it would distort all three figures.
-    let moved: Vec<_> = moved
-        .filter(|(name, _)| **name != Direction::Sync)
-        .collect();
-    let ios: u64 = moved.iter().map(|(_, result)| result.ios).sum();
-    let bytes: u64 = moved.iter().map(|(_, result)| result.bytes).sum();
-    let latencies = moved
-        .iter()
-        .map(|(_, result)| result.service.mean_ns * result.ios as f64);
+    use Direction::{Sync, Trim};
+    let jobs = measurement.jobs.iter();
+    let results = jobs.flat_map(|job| job.directions.iter().map(|one| (job.elapsed_ns, one)));
+    let mut moved: Vec<_> = results.filter(|(_, (_, result))| result.ios > 0).collect();
+    if moved.iter().any(|(_, (which, _))| **which != Sync) {
+        moved.retain(|(_, (which, _))| **which != Sync);
+    }
+    let transfers_none = moved.iter().all(|(_, (which, _))| **which == Trim);
+    let (mut iops, mut bytes_per_s, mut ios, mut latency_sum_ns) = (0.0, 0.0, 0, 0.0);
+    for (elapsed_ns, (which, result)) in moved {
+        iops += per_second(result.ios, elapsed_ns);
+        if transfers_none || *which != Trim {
+            bytes_per_s += per_second(result.bytes, elapsed_ns);
+        }
+        ios += result.ios;
+        latency_sum_ns += result.service.mean_ns * result.ios as f64;
+    }
     (ios > 0).then(|| {
         format!(
             "{} MB/s, {} IOPS, mean {}",
-            mb_per_s(bytes as f64 / seconds),
-            fine_rate(ios as f64 / seconds),
-            latency(latencies.sum::<f64>() / ios as f64),
+            mb_per_s(bytes_per_s),
+            fine_rate(iops),
+            latency(latency_sum_ns / ios as f64),
         )
     })
 }

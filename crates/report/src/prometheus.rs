@@ -140,7 +140,7 @@ const FIGURES: [Figure; 8] = [
     (
         "blocklab_bytes_per_second",
         "Bytes moved a second.",
-        |moved| (!moved.unknown.has(Statistic::Bytes)).then_some(moved.bytes_per_s.value),
+        |moved| Some(moved.bytes_per_s.value),
     ),
     (
         "blocklab_operations",

@@ -5,6 +5,8 @@ mod sample;
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
+use blocklab_findings::assess;
+use blocklab_record::Measurement;
 use blocklab_report::live::Screen;
 use blocklab_units::{Nanos, latency, rate};
 use blocklab_workload::Direction;
@@ -51,4 +53,37 @@ fn one_line_a_measurement() {
     );
     let seen = String::from_utf8(seen.0.lock().expect("no panic").clone());
     assert_eq!(seen.expect("text"), expected);
+}
+
+/// The line of a measurement, after its name.
+fn line(measurement: &Measurement) -> String {
+    let seen = Shared::default();
+    let mut screen = Screen::lines(Box::new(seen.clone()));
+    screen.case("a", 1, 1, 1, 1);
+    screen.measured(measurement);
+    let seen = String::from_utf8(seen.0.lock().expect("no panic").clone());
+    let seen = seen.expect("text");
+    seen.split_once(": ").expect("a name").1.to_owned()
+}
+
+/// The story: "285 MB/s, 5,124 IOPS" of a pass whose table had 149 MB/s and 6,356 IOPS: trimmed bytes
+/// counted, and a job of two seconds as one of five. Of a job that only flushed, nothing was said to complete.
+#[test]
+fn a_line_has_the_rates_of_the_table() {
+    let (mut record, _) = sample::run("7f3a2c", 1.0);
+    record.measurements.truncate(1);
+    let jobs = &mut record.measurements[0].jobs;
+    let read = jobs[0].directions[&Direction::Read].clone();
+    jobs[0].directions.insert(Direction::Trim, read.clone());
+    jobs.push(jobs[0].clone());
+    jobs[1].elapsed_ns /= 2;
+    let assessment = assess(&record);
+    let table = assessment.rows[0].rate().expect("a rate");
+    let (mbps, iops) = (rate(table.bytes_per_s / 1e6), rate(table.iops));
+    let measurement = &mut record.measurements[0];
+    let expected = format!("{mbps} MB/s, {iops} IOPS, ");
+    assert!(line(measurement).starts_with(&expected), "{expected}");
+    measurement.jobs.truncate(1);
+    measurement.jobs[0].directions = [(Direction::Sync, read)].into();
+    assert!(line(measurement).contains(" IOPS, "), "flushes alone");
 }

@@ -138,10 +138,11 @@ impl<'a> Keeping<'a> {
 
     /// The replacement store of this command.
     fn other_store(&mut self) -> Result<&Store> {
-        if self.other.is_none() {
-            self.other = Some(Store::open(fresh_folder()?));
-        }
-        self.other.as_ref().context("it was just made")
+        let other = match self.other.take() {
+            Some(other) => other,
+            None => Store::open(fresh_folder()?),
+        };
+        Ok(self.other.insert(other))
     }
 }
 

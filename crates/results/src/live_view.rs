@@ -7,7 +7,7 @@ use blocklab_console::terminal;
 use blocklab_record::{Origin, Record};
 use blocklab_report::json;
 use blocklab_report::live::Screen;
-use blocklab_runner::{Event, Observer, Questions, planned, planned_run};
+use blocklab_runner::{Event, Observer, Questions, pause_between, planned, planned_run};
 use blocklab_store::Store;
 use blocklab_units::{Bytes, Nanos};
 use blocklab_workload::{Case, Plan};
@@ -52,12 +52,13 @@ impl View {
     }
 }
 
-/// What is shown of a plan.
+/// A plan that is shown.
 struct Part {
     /// The system of a multi-system study on which it runs.
     system: Option<String>,
-    cases: Vec<String>,
-    passes: u32,
+    plan: Plan,
+    /// The case that began last.
+    latest: Option<String>,
 }
 
 impl LiveView {
@@ -66,8 +67,8 @@ impl LiveView {
     pub fn new(view: View, plans: &[(Option<&str>, &Plan)], store: Option<&Store>) -> Self {
         let parts = plans.iter().map(|(system, plan)| Part {
             system: system.map(str::to_owned),
-            cases: plan.cases.iter().map(|case| case.name.clone()).collect(),
-            passes: plan.passes,
+            plan: (*plan).clone(),
+            latest: None,
         });
         let total = if view.has_end {
             let times = plans.iter().map(|(_, plan)| planned_run(plan));
@@ -111,18 +112,21 @@ impl LiveView {
 
     /// Shows the case that begins, with its number and pass.
     fn begins(&mut self, case: &Case, pass: u32) {
-        self.before = self.before + self.now;
+        let part = &mut self.parts[self.current];
+        let latest = part.latest.replace(case.name.clone());
+        let pause = latest.map(|latest| pause_between(&part.plan, &latest, &case.name));
+        self.before = self.before + self.now + pause.unwrap_or_default();
         self.now = planned(case);
-        let part = &self.parts[self.current];
         let name = match &part.system {
             Some(system) => format!("{system}: {}", case.name),
             None => case.name.clone(),
         };
-        let index = part.cases.iter().position(|known| *known == case.name);
+        let cases = &part.plan.cases;
+        let index = cases.iter().position(|known| known.name == case.name);
         let number = index.unwrap_or(0) + 1;
         // A run until a precision is reached may need more passes than planned.
-        self.screen
-            .case(&name, pass, part.passes.max(pass), number, part.cases.len());
+        let passes = part.plan.passes.max(pass);
+        self.screen.case(&name, pass, passes, number, cases.len());
     }
 
     /// Passes an event to the spool. This comes before the screen, so that what is shown as measured
@@ -177,5 +181,26 @@ impl Observer for LiveView {
             Event::Ended(record) => self.ended(record),
             Event::Slice(_) | Event::Status(_) | Event::Frame { .. } | Event::Left { .. } => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The story: the time that was left counted all pauses of the plan to the end of the run.
+    #[test]
+    fn a_pause_that_is_over_is_no_time_left() {
+        let case = Case::new("a", 1, Vec::new());
+        let plan = Plan {
+            passes: 2,
+            pause: Nanos::from_secs(5),
+            ..Plan::once("pauses", "", vec![case.clone()])
+        };
+        let mut view = LiveView::new(View::progress(false), &[(None, &plan)], None);
+        view.begins(&case, 1);
+        assert_eq!(view.before, Nanos::ZERO);
+        view.begins(&case, 2);
+        assert_eq!(view.before, planned_run(&plan));
     }
 }

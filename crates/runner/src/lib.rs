@@ -27,7 +27,7 @@ pub use blocklab_host::guard::Guard;
 pub use error::Error;
 pub use forecast::Forecast;
 pub use opened_target::Missing;
-pub use planned::{Written, planned, planned_if_timed, planned_run};
+pub use planned::{Written, pause_between, planned, planned_if_timed, planned_run};
 pub use prepared::{Finished, Prepared};
 pub use request::{HostSetting, Request, Setting, Study};
 pub use resume_state::ResumeState;

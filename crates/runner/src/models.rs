@@ -63,11 +63,10 @@ fn host(clock: Clock, address: &Address) -> Option<Host> {
 /// A device that was opened.
 struct Opened {
     clock: Clock,
-    /// Its address in the normal form.
-    address: Address,
     /// The first target that named it, as the user wrote it.
     text: String,
     model: Model,
+    /// Its address is in the normal form.
     resolved: Resolved,
     /// The first index of its machine in [`Models::shared`].
     instance: Option<usize>,
@@ -135,7 +134,7 @@ impl Models {
         let same = self
             .opened
             .iter()
-            .find(|known| known.clock == clock && known.address == resolved.address);
+            .find(|known| known.clock == clock && known.resolved.address == resolved.address);
         // Two names of one volume must share its state: its limits count for both together.
         if let Some(known) = same {
             self.notes.push(same_volume(&known.text, text));
@@ -146,7 +145,6 @@ impl Models {
             .map_err(|error| wrong_address(text, &error))?;
         let opened = Opened {
             clock,
-            address: resolved.address.clone(),
             text: text.to_owned(),
             model: Model::new(device),
             resolved,

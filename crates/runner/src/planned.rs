@@ -4,7 +4,9 @@
 
 use blocklab_device::WritingTime;
 use blocklab_units::{Bytes, Nanos};
-use blocklab_workload::{Case, Direction, Job, Pace, Plan, Rate, SizeDraw, SizeMix, Spread};
+use blocklab_workload::{
+    Case, Direction, Job, Order, Pace, PauseBefore, Plan, Rate, SizeDraw, SizeMix, Spread,
+};
 
 /// What jobs write: an amount for some, a time for others.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -39,10 +41,25 @@ pub fn planned_if_timed(case: &Case) -> Option<Nanos> {
 
 /// Planned time of all measurements of a plan, at most [`Nanos::MAX`].
 pub fn planned_run(plan: &Plan) -> Nanos {
-    let cases = plan.cases.iter();
-    let times = cases.map(|case| planned(case).saturating_add(plan.pause));
+    let (cases, rounds) = (plan.cases.len() as u64, u64::from(plan.rounds()));
+    let times = plan.cases.iter().map(planned);
     let once = times.fold(Nanos::ZERO, Nanos::saturating_add);
-    Nanos(once.0.saturating_mul(u64::from(plan.rounds())))
+    let paused = match (plan.pause_before, plan.order) {
+        (PauseBefore::Case, Order::Grouped) => cases,
+        (PauseBefore::Case, Order::Interleaved) if cases == 1 => 1,
+        _ => cases.saturating_mul(rounds),
+    };
+    // A run does not pause before its first measurement.
+    let pauses = plan.pause.0.saturating_mul(paused.saturating_sub(1));
+    Nanos(once.0.saturating_mul(rounds).saturating_add(pauses))
+}
+
+/// The pause between two measurements, the second of which follows the first at once.
+pub fn pause_between(plan: &Plan, first: &str, second: &str) -> Nanos {
+    match plan.pause_before {
+        PauseBefore::Case if first == second => Nanos::ZERO,
+        PauseBefore::Case | PauseBefore::Measurement => plan.pause,
+    }
 }
 
 /// What all passes of a plan write.
@@ -314,6 +331,33 @@ mod tests {
         assert_eq!(planned(&case), Nanos::from_secs(60));
         let plan = Plan::once("delayed", "", vec![case]);
         assert_eq!(written(&plan).unbounded, Nanos::from_secs(50));
+    }
+
+    /// The story: `pause_before = "case"` counted a pause for each pass, and any plan one before its first
+    /// measurement.
+    #[test]
+    fn a_pause_counts_where_the_run_pauses() {
+        let pauses = |names: &[&str], order: Order, pause_before: PauseBefore| {
+            let cases = names.iter().map(|name| Case::new(*name, 1, Vec::new()));
+            let plan = Plan {
+                passes: 3,
+                order,
+                pause: Nanos::from_secs(1),
+                pause_before,
+                ..Plan::once("pauses", "", cases.collect())
+            };
+            let cases: Vec<&str> = plan.steps().map(|(case, _)| names[case]).collect();
+            let between = cases.windows(2);
+            let between = between.map(|pair| pause_between(&plan, pair[0], pair[1]));
+            let sum = between.fold(Nanos::ZERO, Nanos::saturating_add);
+            assert_eq!(planned_run(&plan), sum, "{order:?}");
+            sum.0 / 1_000_000_000
+        };
+        let two = ["a", "b"];
+        assert_eq!(pauses(&two, Order::Grouped, PauseBefore::Case), 1);
+        assert_eq!(pauses(&two, Order::Interleaved, PauseBefore::Case), 5);
+        assert_eq!(pauses(&two[..1], Order::Interleaved, PauseBefore::Case), 0);
+        assert_eq!(pauses(&two, Order::Grouped, PauseBefore::Measurement), 5);
     }
 
     /// A case without a write is a rest in which limits save up, also where it is the last one of a round.

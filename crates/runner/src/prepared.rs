@@ -32,8 +32,8 @@ pub struct Prepared<'a> {
 /// The progress of a study of several systems.
 struct Progress {
     state: ResumeState,
-    /// Whether something is measured in real time, so that resuming saves time.
-    is_lasting: bool,
+    /// Whether it is saved: something is measured in real time, so that resuming saves time.
+    is_saved: bool,
 }
 
 /// How a request has ended.
@@ -104,28 +104,25 @@ impl<'a> Prepared<'a> {
     /// When nothing can be measured at all: see [`Error`].
     pub fn run(self, observer: &mut dyn Observer) -> Result<Finished, Error> {
         let Self {
-            request,
             setting,
             parts,
             earlier,
             progress,
+            ..
         } = self;
-        let is_lasting = request.is_resumable
-            && progress
-                .as_ref()
-                .is_some_and(|progress| progress.is_lasting);
         // Written before the first measurement: after a crash in it, the study finds its seed and the
         // ids of its runs again.
-        if let Some(progress) = progress.as_ref().filter(|_| is_lasting) {
+        if let Some(progress) = progress.as_ref().filter(|progress| progress.is_saved) {
             progress
                 .state
                 .write(setting.store.root())
                 .map_err(Error::Progress)?;
         }
         let names: Vec<_> = parts.iter().map(|part| part.system.clone()).collect();
+        let before = resumable(parts.iter().filter_map(|part| part.before.as_ref()));
         let records = match run_parts(parts, setting.guard, observer) {
-            // A signal while targets were prepared: nothing was measured.
-            Err(Error::Interrupted) => return Ok(Finished::Stopped { resumable: 0 }),
+            // A signal while targets were prepared: nothing was added to what was measured before.
+            Err(Error::Interrupted) => return Ok(Finished::Stopped { resumable: before }),
             records => records?,
         };
         let Some(progress) = progress else {
@@ -139,7 +136,11 @@ impl<'a> Prepared<'a> {
             .iter()
             .any(|record| record.status == Status::Interrupted)
         {
-            let resumable = if is_lasting { resumable(&records) } else { 0 };
+            let resumable = if progress.is_saved {
+                resumable(&records)
+            } else {
+                0
+            };
             return Ok(Finished::Stopped { resumable });
         }
         Ok(Finished::Systems {
@@ -154,7 +155,7 @@ impl<'a> Prepared<'a> {
         let request = self.request;
         let assignments = assignments(request)?;
         let mut state = self.find_progress(&assignments);
-        let is_lasting = assignments.iter().any(SystemAssignment::is_lasting);
+        let is_saved = request.is_resumable && assignments.iter().any(SystemAssignment::is_lasting);
         for SystemAssignment { system, stand_in } in assignments {
             match stand_in {
                 Assigned::Run(record) => {
@@ -166,7 +167,7 @@ impl<'a> Prepared<'a> {
                 }
             }
         }
-        self.progress = Some(Progress { state, is_lasting });
+        self.progress = Some(Progress { state, is_saved });
         Ok(())
     }
 
@@ -252,10 +253,9 @@ impl<'a> Prepared<'a> {
 
 /// The number of measurements that are not made again when an interrupted study is resumed: the whole
 /// ones of all systems but simulated ones.
-pub(crate) fn resumable(records: &[Record]) -> usize {
-    let kept = records
-        .iter()
-        .filter(|record| record.origin != Origin::Simulated);
+pub(crate) fn resumable<'r>(records: impl IntoIterator<Item = &'r Record>) -> usize {
+    let records = records.into_iter();
+    let kept = records.filter(|record| record.origin != Origin::Simulated);
     kept.map(whole_measurements).sum()
 }
 
@@ -285,4 +285,39 @@ fn before(
     };
     let record = stored.record;
     Ok((stored.partial && !record.measurements.is_empty()).then_some(record))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use blocklab_catalog::Catalog;
+    use blocklab_record::Measurement;
+    use blocklab_workload::{Case, Job};
+
+    use super::*;
+    use crate::{Guard, Study};
+
+    /// The story: a study was interrupted, resumed, and interrupted again while its files were laid out.
+    /// It said "nothing is kept", although the same command still continued all that it had measured.
+    #[test]
+    fn what_was_measured_before_is_kept_when_nothing_is_added() {
+        let root = tempfile::tempdir().expect("a folder");
+        let plan = Plan::once("a", "", vec![Case::new("a", 1, vec![Job::new("a")])]);
+        let request = Request::once(Study::of_plan(plan.clone()), vec!["null".to_owned()]);
+        let setting = Setting {
+            store: &Store::open(root.path()),
+            guard: &Guard::default(),
+            catalog: &Catalog::embedded(),
+            interrupted: &AtomicBool::new(true),
+        };
+        let before = Record {
+            measurements: vec![Measurement::default()],
+            ..Record::default()
+        };
+        let mut prepared = Prepared::new(&request, setting).expect("a request");
+        prepared.parts[0].before = Some(before);
+        let finished = prepared.run(&mut ()).expect("stopped");
+        assert!(matches!(finished, Finished::Stopped { resumable: 1 }));
+    }
 }

@@ -6,22 +6,21 @@ use std::time::Duration;
 
 use blocklab_driver::{Control, Event, Observer, Outcome, Run, measure_overhead, simulate};
 use blocklab_host::guard::Guard;
-use blocklab_host::{disk_stats, environment, since, throttled_ns};
+use blocklab_host::{disk_stats, disk_use_between, environment, throttled_ns};
 use blocklab_native as native;
 use blocklab_record::{
     DiskUse, JobResult, Measurement, Note, NoteLevel, Origin, Record, Requested, Status, Stopped,
 };
 use blocklab_targets::{Clock, io_uring_is_available, libaio_is_available};
 use blocklab_units::Nanos;
-use blocklab_workload::{
-    Case, Direction, Engine, PLAN_FORMAT, Pace, PauseBefore, Plan, Rate, Workload,
-};
+use blocklab_workload::{Case, Direction, Engine, PLAN_FORMAT, Pace, Plan, Rate, Workload};
 use jiff::Timestamp;
 
 use crate::models;
 use crate::observer::{Relay, emulated};
 use crate::opened_target::TargetContext;
 use crate::opened_targets::{OpenedTargets, is_null};
+use crate::planned::pause_between;
 use crate::request::{Request, Setting};
 use crate::until::LastJudgement;
 use crate::{Error, schedule};
@@ -188,9 +187,11 @@ impl<'a> SystemRun<'a> {
             return Ok(());
         }
         let (case, pass) = self.steps[step];
-        let changes = step > 0 && self.steps[step - 1].0 != case;
-        if changes || (step > 0 && self.plan.pause_before == PauseBefore::Measurement) {
-            self.pause();
+        if step > 0 {
+            let [before, next] =
+                [self.steps[step - 1].0, case].map(|case| &*self.plan.cases[case].name);
+            let length = pause_between(&self.plan, before, next);
+            self.pause(length);
         }
         // After the pause, which a signal cuts short.
         if self.interrupted.load(Ordering::Relaxed) {
@@ -326,13 +327,13 @@ impl<'a> SystemRun<'a> {
         }
     }
 
-    /// Pauses for as long as the plan says. It sleeps in short pieces, so that a signal ends it.
-    fn pause(&mut self) {
+    /// Pauses. It sleeps in short pieces, so that a signal ends it.
+    fn pause(&mut self, length: Nanos) {
         if self.record.origin == Origin::Simulated {
-            self.virtual_now = self.virtual_now + self.plan.pause;
+            self.virtual_now = self.virtual_now + length;
             return;
         }
-        let mut left = self.plan.pause;
+        let mut left = length;
         while left > Nanos::ZERO && !self.interrupted.load(Ordering::Relaxed) {
             let piece = left.min(Nanos::from_millis(50));
             std::thread::sleep(Duration::from(piece));
@@ -630,7 +631,7 @@ impl Counters {
     fn since(&self) -> Vec<DiskUse> {
         self.0
             .iter()
-            .filter_map(|earlier| Some(since(&disk_stats(&earlier.name)?, earlier)))
+            .filter_map(|earlier| Some(disk_use_between(&disk_stats(&earlier.name)?, earlier)))
             .collect()
     }
 }

@@ -1,9 +1,9 @@
 //! In: operations; devices. Out: the most that comes within windows of any length, and what each device
 //! lets pass within the same: one picture that says who carries the load.
 //!
-//! A device whose line lies above that of the load everywhere holds nothing back for long. Operations
+//! A device whose line lies above that of the load everywhere holds nothing back for long. Reads and writes
 //! count as they were recorded: where a volume merges or splits them, [`Gates`](crate::Gates) give the
-//! exact answer.
+//! exact answer. As no limit counts flushes or the bytes of trims, they do not count here.
 
 use blocklab_device::{Cap, Covers, Credit, DeviceSpec, Rate};
 use blocklab_trace::Operation;
@@ -11,6 +11,7 @@ use blocklab_units::Nanos;
 use serde::Serialize;
 
 use crate::Envelope;
+use crate::bounds::as_io;
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -49,8 +50,11 @@ const STEPS: [u64; 3] = [1, 2, 5];
 impl Arrivals {
     /// Takes an operation in.
     pub fn add(&mut self, operation: &Operation) {
-        self.operations.add(operation.at, 1);
-        self.bytes.add(operation.at, u64::from(operation.len));
+        let io = as_io(operation);
+        if Covers::All.counts(io.direction) {
+            self.operations.add(operation.at, 1);
+            self.bytes.add(operation.at, io.moved());
+        }
         self.last = operation.at;
     }
 
@@ -150,6 +154,19 @@ mod tests {
             Some(150.0)
         );
         assert_eq!(passes(&device, Quantity::Bytes, 500_000_000), None);
+    }
+
+    /// The story: trims counted with their length and flushes as operations, which no limit counts, so that
+    /// a load beside volumes that carry it asked for a hundred times what they let pass.
+    #[test]
+    fn trims_move_nothing_and_flushes_count_nowhere() {
+        let mut arrivals = Arrivals::default();
+        for direction in [Direction::Trim, Direction::Sync, Direction::Write] {
+            arrivals.add(&Operation::new(Nanos::ZERO, direction, 0, 4096));
+        }
+        let windows = arrivals.windows();
+        // The trim before the write, and the write itself.
+        assert_eq!((windows[0].operations, windows[0].bytes), (2.0, 0.0));
     }
 
     /// The story: after its window of 10,000,000,000 s, a trace in a wrong unit of time had one of

@@ -222,10 +222,7 @@ impl Gates {
                 let units = match group.work {
                     Work::Operations => ops,
                     Work::Charged => charged,
-                    Work::Moved if matches!(io.direction, Direction::Read | Direction::Write) => {
-                        u64::from(io.len)
-                    }
-                    Work::Moved => 0,
+                    Work::Moved => io.moved(),
                 };
                 if group.charges != index || units == 0 || !group.covers.counts(io.direction) {
                     continue;
@@ -335,13 +332,8 @@ fn add(
         });
     };
     for cap in caps {
-        let saves_all = cap.refill_share >= 1.0 || cap.bucket <= FORGIVEN_STALL;
-        let least = if saves_all {
-            cap.bucket
-        } else {
-            FORGIVEN_STALL
-        };
-        let bucket = [least, cap.bucket].map(|time| cap.rate.per_second() * time.as_secs_f64());
+        let buckets = [cap.filled_at_rate(), cap.bucket];
+        let bucket = buckets.map(|time| cap.rate.per_second() * time.as_secs_f64());
         push(&cap.name, cap.covers, cap.rate, bucket, None);
         if let Some(peak) = cap.peak {
             push(&cap.name, cap.covers, peak, [0.0, 0.0], None);

@@ -130,10 +130,12 @@ impl Replay {
         }
         let io = as_io(operation);
         let at = operation.at;
-        let mut waited = 0;
+        let (mut waited, mut counted_until) = (0, Nanos::ZERO);
         let waited_for = &mut self.waited_for;
         let answer = self.device.explain(at, io, &mut |wait| {
-            let held = wait.until.0 - wait.from.0;
+            // The parts of a striped operation wait at the same time, which counts once.
+            let held = wait.until.since(wait.from.max(counted_until)).0;
+            counted_until = counted_until.max(wait.until);
             waited += held;
             // Only the limits of the first volume are listed; one of another kind may have more.
             if let Some(sum) = waited_for.get_mut(wait.limit) {
@@ -282,6 +284,25 @@ mod tests {
         let outcome = replay.end();
         assert!(outcome.latency_max_ns > 90_000_000, "{outcome:?}");
         assert!(outcome.latency_p99_ns < 1_000_000, "{outcome:?}");
+    }
+
+    /// The story: the waits of the parts of a striped operation were added up, so that a load on four
+    /// volumes waited four times as long as a quarter of it on one, and did not fit.
+    #[test]
+    fn parts_that_wait_together_wait_once() {
+        let caps = vec![Cap {
+            bucket: Nanos::ZERO,
+            ..Cap::new("limit", Rate::Iops(10.0), Origin::Given)
+        }];
+        let mut spec = limited(caps, Accounting::Plain);
+        spec.volumes = vec![spec.volumes[0].clone(); 4];
+        let mut replay = Replay::new(&spec, Nanos::from_secs(1)).expect("a sound device");
+        for _ in 0..2 {
+            replay.add(&Operation::new(Nanos::ZERO, Direction::Read, 0, 1 << 20));
+        }
+        let outcome = replay.end();
+        assert_eq!(outcome.wait_max_ns, 100_000_000, "{outcome:?}");
+        assert_eq!(outcome.held[0].waited_ns, 100_000_000, "{outcome:?}");
     }
 
     #[test]

@@ -214,16 +214,8 @@ pub fn suspected(level: &[f64]) -> Option<Suspicion> {
         let (before, after) = (median(old), median(new));
         let distances: Vec<f64> = old.iter().map(|value| (value - before).abs()).collect();
         let apart = FAR * median(&distances);
-        let most = old
-            .iter()
-            .copied()
-            .fold(f64::MIN, f64::max)
-            .max(before + apart);
-        let least = old
-            .iter()
-            .copied()
-            .fold(f64::MAX, f64::min)
-            .min(before - apart);
+        let most = old.iter().copied().fold(before + apart, f64::max);
+        let least = old.iter().copied().fold(before - apart, f64::min);
         let is_beyond =
             new.iter().all(|value| *value > most) || new.iter().all(|value| *value < least);
         (is_large(before, after) && is_beyond).then_some(Suspicion { at, before, after })

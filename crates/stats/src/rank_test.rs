@@ -158,16 +158,14 @@ fn upper_normal(z: f64) -> f64 {
 /// (Moses). `None` with a value that is not above 0, or an empty sample; no interval where the
 /// samples are too small for one.
 pub fn shift_ratio(before: &[f64], after: &[f64]) -> Option<(f64, Option<Interval>)> {
-    if before.is_empty() || before.iter().chain(after).any(|value| *value <= 0.0) {
+    let has_ratio = before.iter().chain(after).all(|value| *value > 0.0);
+    if before.is_empty() || after.is_empty() || !has_ratio {
         return None;
     }
     let mut quotients: Vec<f64> = (after.iter())
         .flat_map(|new| before.iter().map(move |old| new / old))
         .collect();
     quotients.sort_by(f64::total_cmp);
-    if quotients.is_empty() {
-        return None;
-    }
     let outside = pairs_outside(before.len(), after.len());
     let interval = outside.map(|outside| Interval {
         low: quotients[outside],

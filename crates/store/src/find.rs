@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::folder::PARTIAL;
 use crate::listing::{Folder, folder_name};
 
-/// What stands before a tag that names the newest run that has it: `tag:baseline`.
+/// The prefix by which a text names the newest run that has a tag: `tag:baseline`.
 pub(crate) const TAG_PREFIX: &str = "tag:";
 
 /// Why a text names no single run.

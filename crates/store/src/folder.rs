@@ -68,8 +68,8 @@ fn make_hidden(parent: &Path, prefix: &str) -> io::Result<(PathBuf, File)> {
     Ok((hidden, folder))
 }
 
-/// Removes a hidden folder that was not filled. The caller reports why; that the removal fails, too,
-/// would tell nothing new.
+/// Removes a hidden folder that was not filled. The caller reports why; an error of the removal would
+/// add nothing.
 fn clear(hidden: &Path) {
     // Without room on the disk, the folder may be empty.
     for name in [RECORD, SPOOL] {
@@ -95,7 +95,7 @@ pub(crate) fn try_out(root: &Path) -> io::Result<()> {
     let (hidden, _locked) = make_hidden(root, TRIED)?;
     let file = hidden.join(RECORD);
     let tried = fs::write(&file, vec![0; ROOM]);
-    // If it was not made or cannot be removed, removing the folder fails.
+    // Without room it may not exist; one that cannot be removed keeps the folder, which fails below.
     let _ = fs::remove_file(&file);
     fs::remove_dir(&hidden)?;
     tried

@@ -333,8 +333,8 @@ impl Store {
     }
 
     /// The run that `spec` names: an id, the beginning of one, the last part of one, the name of a
-    /// run (of several the newest; what changes or removes a run refuses that), the path of a run's folder
-    /// or record, or `latest`.
+    /// run (of several the newest; what changes or removes a run refuses that), `tag:` and a tag (the
+    /// newest finished run that has it), the path of a run's folder or record, or `latest`.
     ///
     /// # Errors
     /// [`StoreError::Find`] when it names none or several, [`StoreError::Damaged`] when its
@@ -599,7 +599,7 @@ fn run_file(found: PathBuf) -> PathBuf {
     }
 }
 
-/// Marks a run without an end as interrupted: what it wrote last does not tell that.
+/// Marks a run without an end as interrupted: what it wrote last does not show it.
 fn mark_interrupted(record: &mut Record) {
     record.status = Status::Interrupted;
     record

@@ -13,7 +13,7 @@ use crate::inline::{BurnCall, Inline, NullCall};
 use crate::libaio::LibaioTarget;
 use crate::mmap::MmapCall;
 use crate::posix::PosixTarget;
-use crate::space::{NameCall, NamesCall, SpaceCall};
+use crate::space::{NameOperation, NamesCall, SpaceCall};
 use crate::splice::SpliceCall;
 use crate::sync::{Call, SyncCall};
 use crate::uring::UringTarget;
@@ -73,11 +73,13 @@ impl EngineSetup<'_> {
             Engine::Splice => inline!(SpliceCall::new(memory)?),
             Engine::Falloc => inline!(SpaceCall::Allocate),
             Engine::Ftruncate => inline!(SpaceCall::Truncate),
-            Engine::FileCreate => inline!(NamesCall::new(NameCall::Create, paths)?),
-            Engine::FileStat | Engine::DirStat => inline!(NamesCall::new(NameCall::Stat, paths)?),
-            Engine::FileDelete => inline!(NamesCall::new(NameCall::Delete, paths)?),
-            Engine::DirCreate => inline!(NamesCall::new(NameCall::CreateDirectory, paths)?),
-            Engine::DirDelete => inline!(NamesCall::new(NameCall::DeleteDirectory, paths)?),
+            Engine::FileCreate => inline!(NamesCall::new(NameOperation::Create, paths)?),
+            Engine::FileStat | Engine::DirStat => {
+                inline!(NamesCall::new(NameOperation::Stat, paths)?)
+            }
+            Engine::FileDelete => inline!(NamesCall::new(NameOperation::Delete, paths)?),
+            Engine::DirCreate => inline!(NamesCall::new(NameOperation::CreateDirectory, paths)?),
+            Engine::DirDelete => inline!(NamesCall::new(NameOperation::DeleteDirectory, paths)?),
             Engine::Libaio => visitor.visit(LibaioTarget::new(
                 clock,
                 depth,

@@ -45,7 +45,7 @@ impl CarryOut for SpaceCall {
 
 /// An operation on the name of a file or directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NameCall {
+pub enum NameOperation {
     /// Makes the file.
     Create,
     /// Asks for its facts.
@@ -60,7 +60,7 @@ pub enum NameCall {
 
 /// Operations on names: each is a call with the path of its file, whatever its offset.
 pub struct NamesCall {
-    call: NameCall,
+    call: NameOperation,
     paths: Vec<CString>,
     /// The files that were made or removed: an operation on a later block has nothing left to do.
     done: RefCell<Vec<bool>>,
@@ -69,7 +69,7 @@ pub struct NamesCall {
 impl NamesCall {
     /// # Errors
     /// When a path holds a zero byte.
-    pub fn new<'a>(call: NameCall, paths: impl Iterator<Item = &'a Path>) -> io::Result<Self> {
+    pub fn new<'a>(call: NameOperation, paths: impl Iterator<Item = &'a Path>) -> io::Result<Self> {
         let paths = paths
             .map(|path| CString::new(path.as_os_str().as_bytes()))
             .collect::<Result<Vec<_>, _>>()?;
@@ -86,21 +86,21 @@ impl CarryOut for NamesCall {
         let index = io.file as usize;
         // A second call of these fails, as the name is there or gone by the first. A pass has an operation
         // for each block of a file, and the first of them has done it.
-        let is_once = !matches!(self.call, NameCall::Create | NameCall::Stat);
+        let is_once = !matches!(self.call, NameOperation::Create | NameOperation::Stat);
         if is_once && self.done.borrow()[index] {
             return io.len as i32;
         }
         let path = &self.paths[index];
         let done = match self.call {
-            NameCall::Create => {
+            NameOperation::Create => {
                 // A link that leads nowhere must not become a file somewhere else.
                 let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOFOLLOW;
                 fs::open(path, flags, Mode::from(0o644)).map(drop)
             }
-            NameCall::Stat => fs::stat(path).map(drop),
-            NameCall::Delete => fs::unlink(path),
-            NameCall::CreateDirectory => fs::mkdir(path, Mode::from(0o755)),
-            NameCall::DeleteDirectory => fs::rmdir(path),
+            NameOperation::Stat => fs::stat(path).map(drop),
+            NameOperation::Delete => fs::unlink(path),
+            NameOperation::CreateDirectory => fs::mkdir(path, Mode::from(0o755)),
+            NameOperation::DeleteDirectory => fs::rmdir(path),
         };
         self.done.borrow_mut()[index] |= done.is_ok();
         result(done.map(|()| io.len))

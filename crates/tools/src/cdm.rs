@@ -84,13 +84,11 @@ fn print_and_keep(args: &CdmArgs, store: &Store, record: &mut Record, settings: 
         terminal::complain(error);
     }
     let is_kept = args.no_save || keep(record, store);
-    if !args.quiet {
-        // These lines go to standard error, so that the report can be pasted as it is.
-        record.failure.iter().for_each(|text| terminal::warn(text));
-        if is_kept && !args.no_save {
-            let option = place::store_option(store);
-            terminal::inform(&format!("\nMore    blocklab show {}{option}", record.id));
-        }
+    // These lines go to standard error, so that the report can be pasted as it is.
+    record.failure.iter().for_each(|text| terminal::warn(text));
+    if is_kept && !args.no_save && !args.quiet {
+        let option = place::store_option(store);
+        terminal::inform(&format!("\nMore    blocklab show {}{option}", record.id));
     }
     printed.is_ok() && is_kept
 }

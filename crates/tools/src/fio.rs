@@ -2,7 +2,6 @@
 
 mod artifacts;
 mod clients;
-mod clock;
 mod debug;
 mod environment;
 mod files;

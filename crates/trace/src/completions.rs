@@ -13,14 +13,13 @@ use blocklab_workload::Direction;
 
 use crate::csv::{Words, direction, letters};
 use crate::decimal::{time, whole};
-use crate::lines::{Lines, shown};
+use crate::lines::{Lines, shown, words};
 use crate::operation::{Names, Raw, RawSource, Split};
 use crate::paired::remark_on_lost;
-use crate::{Clock, TraceError};
+use crate::{Clock, SECOND, TraceError};
 
-/// In ns, the units of the columns: biosnoop has TIME in seconds and LAT in milliseconds, xperf has all
-/// times in microseconds.
-const SECOND: u64 = 1_000_000_000;
+/// In ns, the units of columns: biosnoop has TIME in seconds and LAT in milliseconds, xperf has all times
+/// in microseconds.
 const MILLISECOND: u64 = 1_000_000;
 const MICROSECOND: u64 = 1_000;
 
@@ -69,10 +68,7 @@ fn biosnoop(
     lost: &mut u64,
     names: &mut Names,
 ) -> Result<Option<Raw>, String> {
-    let words: Vec<&[u8]> = line
-        .split(u8::is_ascii_whitespace)
-        .filter(|word| !word.is_empty())
-        .collect();
+    let words: Vec<&[u8]> = words(line).collect();
     if words.first().is_some_and(|word| word.starts_with(b"TIME")) {
         if !words.contains(&&b"SECTOR"[..]) {
             return Err(

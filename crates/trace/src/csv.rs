@@ -16,15 +16,13 @@ use blocklab_workload::Direction;
 use crate::decimal::{time, whole};
 use crate::lines::{Lines, shown};
 use crate::operation::{Names, Raw, RawSource, Split};
-use crate::{Clock, TraceError};
+use crate::{Clock, SECOND, TraceError};
 
 mod columns;
 mod presets;
 
 pub use columns::{Column, Columns, Separator, Words};
 pub use presets::{PRESETS, Preset};
-
-const SECOND: u64 = 1_000_000_000;
 
 /// The indices of the columns, from 0.
 #[derive(Debug, Clone)]
@@ -54,6 +52,8 @@ pub struct Csv<R> {
     spread: Spread,
     /// Number of lines whose kind of operation is empty.
     without_response: u64,
+    /// Number of completions without a latency.
+    without_issue: u64,
 }
 
 /// The operations of one second, which get evenly spread times.
@@ -84,6 +84,7 @@ impl<R: BufRead> Csv<R> {
             device: String::new(),
             spread: Spread::default(),
             without_response: 0,
+            without_issue: 0,
         })
     }
 
@@ -102,7 +103,11 @@ impl<R: BufRead> Csv<R> {
         split(self.lines.line(), columns.separator, &mut self.fields);
         let line = self.lines.line();
         let field = |(from, to): &(u32, u32)| &line[*from as usize..*to as usize];
-        let titles: Vec<String> = self.fields.iter().map(|at| shown(field(at))).collect();
+        let titles = self
+            .fields
+            .iter()
+            .map(|at| String::from_utf8_lossy(field(at)).into_owned());
+        let titles: Vec<String> = titles.collect();
         let places = places(columns, &titles).map_err(|why| self.lines.wrong(why))?;
         let is_number = self
             .fields
@@ -214,10 +219,11 @@ impl<R: BufRead> Csv<R> {
             places.device.iter().map(|place| field(*place)),
         );
         let target = self.names.number(&self.device)?;
-        let issued = match (columns.is_completion, took) {
-            (true, Some(took)) => at.saturating_sub(took.0),
-            _ => at,
-        };
+        let mut issued = at;
+        if columns.is_completion {
+            issued = at.saturating_sub(took.map_or(0, |took| took.0));
+            self.without_issue += u64::from(took.is_none());
+        }
         let raw = Raw {
             at: Nanos(issued),
             took,
@@ -279,10 +285,7 @@ fn join_names<'a>(device: &mut String, parts: impl Iterator<Item = &'a [u8]>) {
         if index > 0 {
             device.push('_');
         }
-        match std::str::from_utf8(part) {
-            Ok(part) => device.push_str(part),
-            Err(_) => device.push_str(&shown(part)),
-        }
+        device.push_str(&String::from_utf8_lossy(part));
     }
 }
 
@@ -473,6 +476,13 @@ impl<R: BufRead> RawSource for Csv<R> {
                 agreeing(self.without_response as usize, "is", "are")
             ));
         }
+        if self.without_issue > 0 {
+            remarks.push(format!(
+                "{} without a latency {verb} taken as issued at the time of completion",
+                plural(self.without_issue as usize, "completion"),
+                verb = agreeing(self.without_issue as usize, "is", "are")
+            ));
+        }
         if self.columns.spreads {
             remarks.push(
                 "times are whole seconds: the operations of a second are spread evenly over it, so \
@@ -588,6 +598,17 @@ mod tests {
         assert_eq!(csv.targets(), ["a", "b"]);
     }
 
+    /// The story: titles were cut after 60 bytes, so a longer one was in the header and could not be named.
+    #[test]
+    fn a_long_title_names_its_column() {
+        let title = "offset ".repeat(10);
+        let columns = format!("time=1:s,op=2,offset={title},length=4");
+        let columns = Columns::parse(&columns).expect("a sound description");
+        let text = format!("Time,Op,{title},Size\n1,R,512,4096\n");
+        let got = all(&mut Csv::new(text.as_bytes(), columns));
+        check(got[0], SECOND, None, Read, (512, 4096));
+    }
+
     /// The story: `completed` and then `time` took the times of `time` for completions.
     #[test]
     fn of_two_times_the_last_one_counts() {
@@ -600,6 +621,18 @@ mod tests {
             let got = all(&mut Csv::new("100,150,R,0,512,10\n".as_bytes(), columns));
             check(got[0], issued, Some(10_000), Read, (0, 512));
         }
+    }
+
+    /// The story: the times of completions without latencies were taken as those of the issue, without a word.
+    #[test]
+    fn completions_without_latencies_are_remarked() {
+        let columns = Columns::parse("completed=1:us,op=2,offset=3,length=4,latency=5:us");
+        let text = "100,R,0,512,10\n150,R,0,512,\n";
+        let mut csv = Csv::new(text.as_bytes(), columns.expect("a sound description"));
+        let got = all(&mut csv);
+        assert_eq!((got[0].at.0, got[1].at.0), (90_000, 150_000));
+        let remark = "1 completion without a latency is taken as issued at the time of completion";
+        assert_eq!(csv.remarks(), [remark]);
     }
 
     /// The story: all operations of a second are read before the first is given, and an error had the line

@@ -16,12 +16,10 @@ use blocklab_workload::Direction;
 
 use crate::csv::letters;
 use crate::decimal::{time, whole};
-use crate::lines::{Lines, shown};
+use crate::lines::{Lines, shown, words};
 use crate::operation::{LONGEST_TRANSFER, Names, Raw, RawSource, Split};
 use crate::paired::{Paired, Request, remark_on_lost};
-use crate::{Clock, TraceError};
-
-const SECOND: u64 = 1_000_000_000;
+use crate::{Clock, SECOND, TraceError};
 
 /// The program that wrote a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,11 +161,6 @@ fn lost_events(line: &[u8]) -> Option<u64> {
 /// Where `what` begins in a line.
 fn find(line: &[u8], what: &[u8]) -> Option<usize> {
     line.windows(what.len()).position(|window| window == what)
-}
-
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let words = text.split(u8::is_ascii_whitespace);
-    words.filter(|word| !word.is_empty())
 }
 
 /// Reads a line of `perf script` or tracefs; `None` for another event or a comment.

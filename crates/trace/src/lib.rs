@@ -155,6 +155,9 @@ pub(crate) fn at_speed(at: Nanos, percent: u64) -> Nanos {
     Nanos(u64::try_from(at).unwrap_or(u64::MAX))
 }
 
+/// In nanoseconds.
+const SECOND: u64 = 1_000_000_000;
+
 /// Most operations of a trace, because all of them are held in memory.
 const MAX_OPERATIONS: usize = 50_000_000;
 

@@ -81,6 +81,12 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
+/// The words between blanks.
+pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let words = text.split(u8::is_ascii_whitespace);
+    words.filter(|word| !word.is_empty())
+}
+
 /// At most 60 bytes of a text for an error message; bytes that are no UTF-8 are replaced.
 pub(crate) fn shown(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(&text[..text.len().min(60)]);

@@ -9,7 +9,7 @@
 
 use std::io::BufRead;
 
-use blocklab_units::{Nanos, agreeing, plural};
+use blocklab_units::{Nanos, SECTOR, agreeing, plural};
 use blocklab_workload::Direction;
 
 use crate::bytes::fill;
@@ -107,7 +107,9 @@ impl<R: BufRead> RawSource for Vscsi<R> {
                 at: Nanos(u64_at(24).checked_mul(1000).ok_or_else(|| beyond("time"))?),
                 took: (self.version == 2).then(|| Nanos(u64_at(32).saturating_mul(1000))),
                 direction,
-                offset: u64_at(16).checked_mul(512).ok_or_else(|| beyond("block"))?,
+                offset: u64_at(16)
+                    .checked_mul(SECTOR)
+                    .ok_or_else(|| beyond("block"))?,
                 len: len.into(),
                 target: 0,
             };

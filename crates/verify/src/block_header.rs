@@ -75,7 +75,7 @@ pub struct BlockHeaders {
     same_seed: bool,
     /// The root seed.
     run: u64,
-    /// The pattern of one interval.
+    /// One repetition of the pattern.
     period: Vec<u8>,
 }
 
@@ -98,9 +98,10 @@ impl BlockHeaders {
     /// Puts pattern and headers into a filled buffer. `generation` counts the writes of the thread.
     pub fn fill(&mut self, buffer: &mut [u8], target: u32, offset: u64, generation: u64) {
         let interval = self.interval.unwrap_or(buffer.len()).max(1);
+        // As in fio, the pattern goes through the whole block, whatever interval the headers have.
+        self.fill_pattern(buffer, offset);
         let mut at = offset;
         for piece in buffer.chunks_mut(interval) {
-            self.fill_pattern(piece, at);
             if self.has_room(piece.len()) {
                 self.put_header(piece, target, at, generation);
             }
@@ -159,12 +160,12 @@ impl BlockHeaders {
     }
 
     /// Fills the data of a block with the job's pattern; a job without one leaves it as it is.
-    fn fill_pattern(&mut self, piece: &mut [u8], offset: u64) {
+    fn fill_pattern(&mut self, block: &mut [u8], offset: u64) {
         if self.pattern.is_none() {
             return;
         }
-        let interval = self.pattern_interval.unwrap_or(piece.len()).max(1);
-        for (stretch, number) in piece.chunks_mut(interval).zip(0..) {
+        let interval = self.pattern_interval.unwrap_or(block.len()).max(1);
+        for (stretch, number) in block.chunks_mut(interval).zip(0..) {
             self.set_period(offset + number * interval as u64);
             for part in stretch.chunks_mut(self.period.len()) {
                 part.copy_from_slice(&self.period[..part.len()]);
@@ -223,8 +224,9 @@ impl BlockHeaders {
         if self.checksum == Checksum::Null {
             return Ok(());
         }
+        let begin = (offset - expected.offset) as usize;
         if !self.has_room(piece.len()) {
-            return self.check_pattern(piece, 0, offset);
+            return self.check_pattern(piece, 0, begin, expected.offset);
         }
         let head = &piece[self.header_at..self.header_at + self.head_len()];
         let (header, digest_place) = head.split_at(HEADER_LEN);
@@ -235,10 +237,12 @@ impl BlockHeaders {
             checksum if checksum.is_private() && !is_ours => Ok(()),
             Checksum::PatternHeader => {
                 let mut pieces = self.data(piece).into_iter();
-                pieces.try_for_each(|(data, from)| self.check_pattern(data, from, offset))
+                pieces.try_for_each(|(data, from)| {
+                    self.check_pattern(data, from, begin, expected.offset)
+                })
             }
             checksum => {
-                let len = checksum.len();
+                let len = checksum.digest_len();
                 if self.digest(piece)[..len] == digest_place[..len] {
                     Ok(())
                 } else {
@@ -313,26 +317,29 @@ impl BlockHeaders {
         self.same_seed || is_own && !self.any_write
     }
 
-    /// Compares a piece of the data of a block, which begins `from` bytes after `offset`, with the job's
-    /// pattern; a job without one has nothing to compare.
+    /// Compares a piece of the data of the block at `offset` with the job's pattern; a job without one has
+    /// nothing to compare. The piece is `from` bytes behind the begin of its interval, and that
+    /// `interval_at` bytes behind the begin of the block.
     fn check_pattern(
         &mut self,
         piece: &[u8],
         from: usize,
+        interval_at: usize,
         offset: u64,
     ) -> Result<(), MiscompareKind> {
         if self.pattern.is_none() || piece.is_empty() {
             return Ok(());
         }
         let interval = self.pattern_interval.unwrap_or(usize::MAX);
-        let (mut at, mut rest) = (from, piece);
+        let (mut at, mut rest) = (interval_at + from, piece);
         while !rest.is_empty() {
             let begin = at / interval * interval;
             let (stretch, behind) = rest.split_at(rest.len().min(interval - (at - begin)));
             self.set_period(offset + begin as u64);
             // The piece may begin in the middle of a pattern interval, and of a repetition in it.
             let skipped = (at - begin) % self.period.len();
-            must_equal(stretch, at, self.period.iter().cycle().skip(skipped))?;
+            let expected = self.period.iter().cycle().skip(skipped);
+            must_equal(stretch, at - interval_at, expected)?;
             (at, rest) = (at + stretch.len(), behind);
         }
         Ok(())
@@ -495,6 +502,29 @@ mod tests {
             block[3000] ^= 1;
             assert!(headers.check(&block, mark(Generation::Any)).is_err());
         }
+    }
+
+    /// Each interval of a block had the pattern from its first byte on, and its own offset for `%o`, so
+    /// that a job with `verify_interval` called what fio 3.33 had written damaged, and the other way
+    /// around. In fio the pattern goes through the whole block, with the offset of that.
+    #[test]
+    fn the_pattern_goes_through_a_block_of_several_intervals() {
+        for checksum in [Checksum::Pattern, Checksum::PatternHeader, Checksum::Crc32c] {
+            let mut headers = made(checksum, Some(512), 0);
+            let mut block = vec![7; 4096];
+            headers.fill(&mut block, 0, 8192, 3);
+            let period = [0xab, 0xcd].into_iter().chain(8192u64.to_le_bytes());
+            let expected: Vec<u8> = period.cycle().take(block.len()).collect();
+            assert_eq!(block[700..1024], expected[700..1024], "{checksum:?}");
+            assert_eq!(headers.check(&block, mark(Generation::Any)), Ok(()));
+        }
+        let mut headers = made(Checksum::PatternHeader, Some(512), 0);
+        let mut block = vec![7; 4096];
+        headers.fill(&mut block, 0, 8192, 3);
+        block[700] ^= 1;
+        let flaw = headers.check(&block, mark(Generation::Any)).unwrap_err();
+        let is_there = matches!(flaw.kind, MiscompareKind::Pattern { at, .. } if at == 700 - 512);
+        assert!(is_there && flaw.offset == 8192 + 512, "{flaw:?}");
     }
 
     #[test]

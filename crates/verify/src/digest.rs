@@ -13,7 +13,7 @@ const CRC16: Crc<u16, Table<16>> = Crc::<u16, Table<16>>::new(&CRC_16_ARC);
 const CRC32: Crc<u32, Table<16>> = Crc::<u32, Table<16>>::new(&CRC_32_CKSUM);
 const CRC64: Crc<u64, Table<16>> = Crc::<u64, Table<16>>::new(&CRC_64_REDIS);
 
-/// The digest of the pieces in order; its first [`Checksum::len`] bytes count.
+/// The digest of the pieces in order; its first [`Checksum::digest_len`] bytes count.
 pub(crate) fn digest(checksum: Checksum, pieces: &[&[u8]]) -> [u8; LONGEST] {
     macro_rules! crc {
         ($table:ident) => {{
@@ -77,7 +77,7 @@ mod tests {
     #[track_caller]
     fn check(checksum: Checksum, expected: &str) {
         let digest = digest(checksum, &[b"1234", b"56789"]);
-        let hex: String = digest[..checksum.len()]
+        let hex: String = digest[..checksum.digest_len()]
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect();
@@ -113,7 +113,7 @@ mod tests {
             Sha3_256, Sha3_384, Sha3_512,
         ] {
             let whole = digest(checksum, &[b"storage", b"bench"]);
-            assert!(whole[checksum.len()..].iter().all(|byte| *byte == 0));
+            assert!(whole[checksum.digest_len()..].iter().all(|byte| *byte == 0));
             assert_ne!(
                 whole,
                 digest(checksum, &[b"storage", b"bencH"]),

@@ -171,14 +171,6 @@ impl KeyMap {
         }
     }
 
-    /// Number of blocks that will be compared when they are read.
-    pub fn known_blocks(&self) -> u64 {
-        let state = self.state();
-        let keys = state.keys.iter().enumerate();
-        keys.filter(|(block, key)| **key > 0 || state.pending.contains_key(block))
-            .count() as u64
-    }
-
     fn span(&self, offset: u64, len: u64) -> std::ops::Range<usize> {
         (offset / self.block()) as usize..(offset + len).div_ceil(self.block()) as usize
     }

@@ -3,7 +3,7 @@
 const page = document.getElementById("live");
 const data = { records: [{ id: page.dataset.run }], limits: [] };
 const directions = ["read", "write", "trim"];
-/** An hour: what is older stands on the page of the run. */
+/** An hour: what is older is on the page of the run. */
 const MOST_SLICES = 3600;
 const slices = [];
 const seen = { step: -1, frame: 0 };

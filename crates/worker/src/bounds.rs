@@ -9,10 +9,11 @@ use blocklab_workload::{Extent, Invalid, Job, TargetOrder};
 /// A request that all workers of a job end.
 #[derive(Debug, Default)]
 pub struct Stopper {
-    /// One more than the index of the reason in [`REASONS`]; 0: no end was requested.
+    /// One more than the number of the reason; 0: no end was requested.
     reason: AtomicU8,
 }
 
+/// By their numbers.
 const REASONS: [Stopped; 7] = [
     Stopped::Runtime,
     Stopped::Bytes,
@@ -26,14 +27,10 @@ const REASONS: [Stopped; 7] = [
 impl Stopper {
     /// Requests the end. The first reason is kept.
     pub fn request(&self, reason: Stopped) {
-        let position = REASONS
-            .iter()
-            .position(|known| *known == reason)
-            .expect("every reason has its place");
         // Fails if another reason came first, which is kept.
         let _ = self
             .reason
-            .compare_exchange(0, position as u8 + 1, Relaxed, Relaxed);
+            .compare_exchange(0, reason as u8 + 1, Relaxed, Relaxed);
     }
 
     #[inline]
@@ -50,7 +47,7 @@ impl Stopper {
     /// Why the end was requested; `None` while it was not.
     pub fn reason(&self) -> Option<Stopped> {
         let code = usize::from(self.reason.load(Relaxed));
-        code.checked_sub(1).map(|position| REASONS[position])
+        code.checked_sub(1).map(|number| REASONS[number])
     }
 }
 

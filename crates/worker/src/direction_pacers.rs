@@ -2,7 +2,7 @@
 //! when it is due, by a separate schedule for reads, writes and trims.
 
 use blocklab_units::Nanos;
-use blocklab_workload::{Direction, Job, Pace, Requests};
+use blocklab_workload::{Direction, Job, Mix, Pace, Requests};
 
 use crate::missed::Missed;
 use crate::pace::{Due, Pacer};
@@ -35,10 +35,12 @@ impl DirectionPacers {
                 Some(rate) if poisson => Pace::OpenPoisson(rate),
                 Some(rate) => Pace::OpenFixed(rate),
             };
-            // A label of its own gives each direction its own random arrivals. Pauses are the job's.
+            // A label of its own gives each direction its own random arrivals, and a mix of its own only its
+            // own sizes. Pauses are the job's.
             let label = job.rng_label.as_ref().unwrap_or(&job.name);
             let own = Job {
                 pace,
+                mix: [Mix::READ, Mix::WRITE, Mix::TRIM][direction as usize],
                 think: None,
                 rng_label: Some(format!("{label}/{}", direction.name())),
                 ..job.clone()
@@ -103,18 +105,19 @@ impl DirectionPacers {
     }
 
     /// Arrivals of each direction that were due by `end` and have not begun.
-    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
+    pub(crate) fn overdue(&mut self, end: Nanos) -> [Missed; 3] {
         Direction::MOVING.map(|direction| {
             self.pacers[direction as usize]
                 .as_mut()
-                .map_or_else(Missed::default, |pacer| pacer.overdue(end, len))
+                .map_or_else(Missed::default, |pacer| pacer.overdue(end))
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use blocklab_workload::{Mix, Rate};
+    use blocklab_units::Bytes;
+    use blocklab_workload::{BlockSizes, Rate, SizeMix};
 
     use super::*;
 
@@ -136,5 +139,30 @@ mod tests {
             .pacers
             .map(|pacer| pacer.map(|pacer| pacer.due(Nanos::ZERO)));
         assert_ne!(first[0], first[1]);
+    }
+
+    /// The story: reads of 64 KiB under a rate in bytes were overdue sixteen times as often as they were,
+    /// because the writes of their job had 4 KiB.
+    #[test]
+    fn what_is_overdue_has_the_sizes_of_its_direction() {
+        let job = Job {
+            mix: Mix::reads(50),
+            sizes: BlockSizes {
+                read: SizeMix::fixed(Bytes(65_536)),
+                ..BlockSizes::fixed(Bytes(4096))
+            },
+            pace: Pace::ByDirection {
+                rates: [
+                    Some(Rate::Bytes(65_536e3)),
+                    Some(Rate::Bytes(4_096e3)),
+                    None,
+                ],
+                poisson: false,
+            },
+            ..Job::new("mixed")
+        };
+        let mut pacers = DirectionPacers::for_job(&job, 1, 0).expect("rates by direction");
+        let overdue = pacers.overdue(Nanos::from_secs(1));
+        assert_eq!(overdue.map(|missed| missed.count), [1001, 1001, 0]);
     }
 }

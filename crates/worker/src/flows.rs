@@ -46,7 +46,7 @@ impl Flows {
 
     /// Counts one more thread of a job, and gives it its part in the job's flow; `None` for a job of
     /// no flow.
-    pub(crate) fn join(&self, job: &Job) -> Option<Share> {
+    pub(crate) fn join(&self, job: &Job) -> Option<FlowMember> {
         let flow = job.flow?;
         let group = self
             .jobs
@@ -55,7 +55,7 @@ impl Flows {
         let (mine, others): (Vec<_>, Vec<_>) = group.partition(|other| other.name == job.name);
         let mine = &mine.first()?.progress;
         mine.threads.fetch_add(1, Relaxed);
-        Some(Share {
+        Some(FlowMember {
             weight: u64::from(flow.weight),
             // Without a pause, virtual time would not advance while a job waits for the others.
             pause: flow.pause.max(Nanos(1_000)),
@@ -70,7 +70,7 @@ impl Flows {
 
 /// The part of one worker in a flow.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub(crate) struct FlowMember {
     weight: u64,
     pub(crate) pause: Nanos,
     mine: Arc<JobProgress>,
@@ -78,7 +78,7 @@ pub(crate) struct Share {
     others: Vec<(u64, Arc<JobProgress>)>,
 }
 
-impl Share {
+impl FlowMember {
     /// Whether another job that still runs has issued less in proportion to its weight.
     pub(crate) fn is_ahead(&self) -> bool {
         // Relaxed: a count that is read a moment late changes the order of a few operations only.
@@ -95,7 +95,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for FlowMember {
     fn drop(&mut self) {
         self.mine.threads.fetch_sub(1, Relaxed);
     }

@@ -7,7 +7,7 @@ use blocklab_workload::{Direction, Invalid, Job, Request, Requests};
 use crate::bounds::pass;
 use crate::depth_search::{DepthSearch, FoundDepth};
 use crate::direction_pacers::DirectionPacers;
-use crate::flows::{Flows, Share};
+use crate::flows::{FlowMember, Flows};
 use crate::in_flight::InFlight;
 use crate::missed::Missed;
 use crate::overlaps::Overlaps;
@@ -32,7 +32,7 @@ pub(crate) struct IssueRules {
     pub(crate) pacers: Option<DirectionPacers>,
     pub(crate) replay: Option<Replaying>,
     pub(crate) depth_search: Option<DepthSearch>,
-    flow: Option<Share>,
+    flow: Option<FlowMember>,
     no_overlap: bool,
     /// A request that overlaps one in flight and waits for it.
     held: Option<Request>,
@@ -192,7 +192,9 @@ impl IssueRules {
             return IssueDecision::AfterCompletion;
         }
         match &mut self.flow {
-            Some(share) if share.is_ahead() => IssueDecision::At(now.saturating_add(share.pause)),
+            Some(member) if member.is_ahead() => {
+                IssueDecision::At(now.saturating_add(member.pause))
+            }
             _ => IssueDecision::Now,
         }
     }
@@ -243,8 +245,8 @@ impl IssueRules {
         if let Some(replay) = &mut self.replay {
             replay.issued(issue, self.due, recorder);
         }
-        if let Some(share) = &self.flow {
-            share.issued();
+        if let Some(member) = &self.flow {
+            member.issued();
         }
         let replay = self.replay.as_ref();
         let played = replay.is_some_and(|replay| replay.cursor.is_over());
@@ -285,9 +287,9 @@ impl IssueRules {
     }
 
     /// The operations that were due and never issued, by direction.
-    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> [Missed; 3] {
+    pub(crate) fn overdue(&mut self, end: Nanos) -> [Missed; 3] {
         let pacers = self.pacers.as_mut();
-        pacers.map_or_else(Default::default, |pacers| pacers.overdue(end, len))
+        pacers.map_or_else(Default::default, |pacers| pacers.overdue(end))
     }
 }
 

@@ -27,6 +27,16 @@ enum Gap {
     Byte(f64),
 }
 
+impl Gap {
+    /// From the start of an operation of this length to the next one.
+    fn after(self, len: u32) -> f64 {
+        match self {
+            Self::Operation(gap) => gap,
+            Self::Byte(gap) => gap * f64::from(len),
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Law {
     Closed,
@@ -40,6 +50,8 @@ enum Law {
 pub(crate) struct Pacer {
     law: Law,
     gap: Gap,
+    /// The length that operations are assumed to have which were never drawn: the smallest that occurs.
+    typical_len: u32,
     /// The next intended start, with the fraction that whole nanoseconds would lose.
     next: f64,
     chance: Stream,
@@ -85,10 +97,8 @@ impl Pacer {
             Some(Rate::Bytes(bytes)) => Gap::Byte(1e9 * threads / bytes),
             None => Gap::Operation(0.0),
         };
-        let first = match gap {
-            Gap::Operation(gap) => gap,
-            Gap::Byte(gap) => gap * job.sizes.smallest().as_f64(),
-        };
+        let typical_len = job.occurring_blocks().0.0 as u32;
+        let first = gap.after(typical_len);
         let mut chance = job.chance(seed, "arrivals", u64::from(thread));
         let offset = match law {
             Law::Poisson => chance.exponential() * first,
@@ -97,6 +107,7 @@ impl Pacer {
         Self {
             law,
             gap,
+            typical_len,
             next: offset,
             chance,
             think: job.think,
@@ -207,9 +218,15 @@ impl Pacer {
         }
     }
 
+    /// Gives up at the end of a job what was due and has not begun: what a capped pace does not catch up
+    /// with, and the arrivals of an open loop.
+    pub(crate) fn give_up_rest(&mut self, end: Nanos) -> [Missed; 2] {
+        [self.give_up(end, self.typical_len), self.overdue(end)]
+    }
+
     /// Gives up operations that were due so long ago that a capped pace does not catch up with them.
-    pub(crate) fn give_up(&mut self, now: Nanos, len: u32) -> Missed {
-        let (first, gap) = (self.next, self.gap_of(len));
+    fn give_up(&mut self, now: Nanos, len: u32) -> Missed {
+        let (first, gap) = (self.next, self.gap.after(len));
         let late = steps(first, gap, now.0 as f64 - CATCH_UP);
         if self.law != Law::Capped || late < 1.0 {
             return Missed::default();
@@ -221,13 +238,6 @@ impl Pacer {
             first: first + rested * gap,
             gap,
             count: (late - rested) as u64,
-        }
-    }
-
-    fn gap_of(&self, len: u32) -> f64 {
-        match self.gap {
-            Gap::Operation(gap) => gap,
-            Gap::Byte(gap) => gap * f64::from(len),
         }
     }
 
@@ -270,7 +280,7 @@ impl Pacer {
 
     /// Sets when the operation after this one is due.
     fn step(&mut self, len: u32) {
-        let gap = self.gap_of(len);
+        let gap = self.gap.after(len);
         debug_assert!(
             gap >= 0.0,
             "the next operation is due {gap} ns after this one"
@@ -306,17 +316,16 @@ impl Pacer {
     }
 
     /// Arrivals of an open loop that were due by `end` and have not begun, as if at equal distances.
-    /// Operations are taken to be `len` bytes long.
-    pub(crate) fn overdue(&mut self, end: Nanos, len: u32) -> Missed {
+    pub(crate) fn overdue(&mut self, end: Nanos) -> Missed {
         let (first, mut last, mut count) = (self.next, self.next, 0_u64);
         // The limit bounds the time that this takes for a rate that the job was never able to reach.
         while self.is_open() && self.next as u64 <= end.0 && count < MOST_STEPS {
             (last, count) = (self.next, count + 1);
-            self.step(len);
+            self.step(self.typical_len);
         }
         if count == MOST_STEPS {
             // The rest comes at the mean distance.
-            let gap = self.gap_of(len);
+            let gap = self.gap.after(self.typical_len);
             let rest = steps(self.next, gap, end.0 as f64 + 1.0);
             self.next += rest * gap;
             (last, count) = (self.next - gap, count + rest as u64);
@@ -343,7 +352,9 @@ fn steps(first: f64, gap: f64, to: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blocklab_units::Bytes;
     use blocklab_workload::Rate::Iops;
+    use blocklab_workload::{BlockSizes, SizeMix};
 
     fn pacer(pace: Pace, threads: u32, thread: u32) -> Pacer {
         let job = Job {
@@ -367,7 +378,7 @@ mod tests {
             .collect();
         let millis = |m| Due::Now(Nanos::from_millis(m));
         assert_eq!(intended, [millis(0), millis(1), millis(2)]);
-        assert_eq!(pacer.overdue(late, 4096).count, 8, "those of 3 ms to 10 ms");
+        assert_eq!(pacer.overdue(late).count, 8, "those of 3 ms to 10 ms");
     }
 
     #[test]
@@ -405,10 +416,26 @@ mod tests {
         assert_eq!(pacer.begun(after_stall, 4096).count, 978);
     }
 
+    /// The story: of a job that read 64 KiB and whose writes would have had 4 KiB, sixteen times as many
+    /// arrivals were overdue under a rate in bytes as there were.
+    #[test]
+    fn sizes_that_do_not_occur_make_nothing_overdue() {
+        let job = Job {
+            sizes: BlockSizes {
+                write: SizeMix::fixed(Bytes(4096)),
+                ..BlockSizes::fixed(Bytes(65_536))
+            },
+            pace: Pace::OpenFixed(Rate::Bytes(65_536.0 * 1000.0)),
+            ..Job::new("pace")
+        };
+        let missed = Pacer::new(&job, 1, 0).overdue(Nanos::from_secs(1));
+        assert_eq!(missed.count, 1001, "at each ms, from 0 to 1000");
+    }
+
     #[test]
     fn poisson_arrivals_have_the_requested_mean() {
         let mut pacer = pacer(Pace::OpenPoisson(Iops(10_000.0)), 1, 0);
-        let arrivals = pacer.overdue(Nanos::from_secs(10), 4096).count;
+        let arrivals = pacer.overdue(Nanos::from_secs(10)).count;
         assert!((98_500..101_500).contains(&arrivals), "{arrivals}");
     }
 
@@ -418,11 +445,11 @@ mod tests {
     fn all_arrivals_are_overdue_however_many_they_are() {
         for pace in [Pace::OpenFixed, Pace::OpenPoisson] {
             let mut pacer = pacer(pace(Iops(20e6)), 1, 0);
-            let missed = pacer.overdue(Nanos::from_secs(30), 4096);
+            let missed = pacer.overdue(Nanos::from_secs(30));
             let last = missed.first + missed.gap * (missed.count - 1) as f64;
             assert!(missed.count.abs_diff(600_000_000) < 100_000, "{missed:?}");
             assert!((30e9 - last).abs() < 1e3, "{missed:?}");
-            assert_eq!(pacer.overdue(Nanos::from_secs(30), 4096).count, 0);
+            assert_eq!(pacer.overdue(Nanos::from_secs(30)).count, 0);
         }
     }
 

@@ -124,7 +124,7 @@ impl Verifier {
             trimmer: Trimmer::for_job(job, seed, thread),
             held_trim: None,
             checks_reads: !job.writes(),
-            has_ramp: job.ramp > Nanos::ZERO || job.sized_ramp.is_some(),
+            has_ramp: job.has_ramp(),
             generation: 0,
             durable: 0,
             first_failed: None,

@@ -72,7 +72,8 @@ impl Io {
     }
 
     /// The result of its completion if all of it is done: its bytes, and 0 for a sync, as from the
-    /// kernel.
+    /// kernel. It is negative for a trim of 2 GiB or more, so a result is compared with this one and with
+    /// no bound.
     #[inline]
     pub const fn whole_result(&self) -> i32 {
         match self.direction {

@@ -14,9 +14,6 @@ pub const PLAN_FORMAT: u32 = 2;
 
 /// A number as text.
 pub(crate) mod text {
-    use std::fmt::Display;
-    use std::str::FromStr;
-
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
@@ -24,11 +21,7 @@ pub(crate) mod text {
         to.collect_str(number)
     }
 
-    pub(crate) fn deserialize<'de, T, D>(from: D) -> Result<T, D::Error>
-    where
-        T: FromStr<Err: Display>,
-        D: Deserializer<'de>,
-    {
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
         String::deserialize(from)?.parse().map_err(D::Error::custom)
     }
 }

@@ -247,8 +247,7 @@ impl Plan {
 
     /// Why the plan's JSON is not the whole plan; `None` if it is.
     pub fn missing_in_json(&self) -> Option<&'static str> {
-        let mut jobs = self.cases.iter().flat_map(|case| &case.workload.jobs);
-        jobs.find_map(|job| {
+        self.jobs().find_map(|job| {
             let pool = job.pool.as_ref();
             if pool.is_some_and(|pool| pool.validation.is_some()) {
                 return Some("data validation continues from what earlier runs wrote");

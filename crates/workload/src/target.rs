@@ -1,7 +1,6 @@
 //! In: the name of a target as the user writes it. Out: the path, the model or the null target.
 
 use std::fmt;
-use std::str::FromStr;
 
 use crate::Address;
 use crate::address::AddressError;
@@ -73,14 +72,6 @@ impl Target {
             Self::Sim(address) | Self::Emu(address) => Some(address),
             Self::Path(_) | Self::Null => None,
         }
-    }
-}
-
-impl FromStr for Target {
-    type Err = AddressError;
-
-    fn from_str(text: &str) -> Result<Self, AddressError> {
-        Self::parse(text)
     }
 }
 

@@ -20,10 +20,10 @@ with_defaults! {
         pub interval: Option<Bytes> = None,
         /// Offset of the header in its interval.
         pub offset: Bytes = Bytes::ZERO,
-        /// What fills an interval; `None`: the content of the job.
+        /// What fills a block; `None`: the content of the job.
         pub pattern: Option<Arc<[PatternPart]>> = None,
-        /// The pattern begins again after this many bytes of an interval, with the offset of that
-        /// place; `None`: one pattern for the whole interval.
+        /// The pattern begins again after this many bytes of a block, with the offset of that place;
+        /// `None`: one pattern for the whole block.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub pattern_interval: Option<Bytes> = None,
         /// Whether a block may hold any write of its place, because several jobs share their blocks.
@@ -108,7 +108,8 @@ impl When {
 pub enum PatternPart {
     /// These bytes.
     Bytes(#[serde(with = "crate::kept::hex")] Vec<u8>),
-    /// The offset of the interval in its target: eight bytes, little endian.
+    /// The offset of the block, or of the stretch in which the pattern began anew, in its target: eight
+    /// bytes, little endian.
     Offset,
 }
 
@@ -165,7 +166,7 @@ impl Checksum {
     }
 
     /// Bytes of its digest.
-    pub const fn len(self) -> usize {
+    pub const fn digest_len(self) -> usize {
         match self {
             Self::Header | Self::Pattern | Self::PatternHeader | Self::Null => 0,
             Self::Crc7 => 1,
@@ -186,13 +187,8 @@ impl Checksum {
         match self {
             Self::Sha256 => 64,
             Self::Sha512 => 128,
-            other => other.len(),
+            other => other.digest_len(),
         }
-    }
-
-    /// Whether it has no digest.
-    pub const fn is_empty(self) -> bool {
-        self.len() == 0
     }
 
     /// Whether only our own headers hold a usable digest: fio 3.33 writes bytes of its internal state

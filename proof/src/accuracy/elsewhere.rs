@@ -27,7 +27,7 @@ pub enum FigureKind {
 /// A published figure of the list, and ours.
 #[derive(Debug, Clone)]
 pub struct Elsewhere {
-    /// Where it stands.
+    /// Who published it.
     pub source: String,
     /// The day of the measurement, or of its publication.
     pub date: String,

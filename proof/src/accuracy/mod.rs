@@ -1,5 +1,5 @@
-//! The model against published studies: every measured cell, repeated in virtual time on the road
-//! that a user has (the built-in study, conducted on its `sim:` addresses).
+//! The model against published studies: every measured cell, repeated in virtual time as a
+//! user would: the built-in study on its `sim:` addresses.
 
 mod elsewhere;
 mod errors;

@@ -1,5 +1,6 @@
 //! In: a published study. Out: its figures next to those of the model, found with the calls that a user's command makes.
 
+use std::io::Write as _;
 use std::sync::LazyLock;
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -187,13 +188,23 @@ fn mean(sizes: &SizeMix) -> Bytes {
     Bytes((bytes.sum::<f64>() / weights).round() as u64)
 }
 
-/// A plan on `sim:ADDRESS`.
+/// A plan on a modelled device: an address, or the text of a device file.
 ///
 /// # Panics
-/// When it cannot be conducted to its end.
+/// When it cannot be run to its end.
 #[must_use]
-pub fn simulate(plan: Plan, address: &str) -> Record {
+pub fn simulate(plan: Plan, device: &str) -> Record {
     let requested = runner::Study::of_plan(plan);
+    let file = device.contains("[[volume]]").then(|| {
+        let file = tempfile::Builder::new().suffix(".toml").tempfile();
+        let mut file = file.expect("a file");
+        file.write_all(device.as_bytes()).expect("written");
+        file
+    });
+    let address = file.as_ref().map_or_else(
+        || device.to_owned(),
+        |file| file.path().display().to_string(),
+    );
     let Finished::Run(record) = finished(requested, vec![format!("sim:{address}")]) else {
         panic!("one load");
     };

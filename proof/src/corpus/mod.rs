@@ -13,7 +13,6 @@ mod throttled;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::thread;
 
 use blocklab_catalog::{Catalog, resolve};
@@ -51,7 +50,7 @@ pub struct Scenario {
     pub expected: Option<String>,
     /// Rules that must speak.
     pub labels: Vec<&'static str>,
-    /// Nothing is wrong: no finding above the gravity of information.
+    /// Nothing is wrong: no finding is graver than information.
     pub healthy: bool,
     /// Whether the record is shown as one of a real disk: without limits, on a machine.
     pub blind: bool,
@@ -65,11 +64,8 @@ impl Scenario {
     /// Whether the device, or what happened to it, is none that the catalog knows.
     #[must_use]
     pub fn is_beyond(&self) -> bool {
-        self.is_described() || self.blind || self.besides.is_some() || self.recorded.is_some()
-    }
-
-    fn is_described(&self) -> bool {
-        self.device.contains("[[volume]]")
+        let is_described = self.device.contains("[[volume]]");
+        is_described || self.blind || self.besides.is_some() || self.recorded.is_some()
     }
 
     /// Its device in a line.
@@ -91,7 +87,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether a healthy device got a scary finding.
+    /// Whether a healthy device got a warning.
     #[must_use]
     pub fn is_false_alarm(&self) -> bool {
         self.scenario.healthy && !self.warned.is_empty()
@@ -127,14 +123,7 @@ fn run(scenario: &Scenario) -> Record {
         format!("{head}[[case]]\nname = \"case\"\n{}", scenario.job)
     };
     let parsed = native::parse(&text, "corpus").unwrap_or_else(|error| panic!("{error}"));
-    let mut record = if scenario.is_described() {
-        let mut file = tempfile::Builder::new();
-        let mut file = file.suffix(".toml").tempfile().expect("a file");
-        file.write_all(scenario.device.as_bytes()).expect("written");
-        simulate(parsed.plan, &file.path().display().to_string())
-    } else {
-        simulate(parsed.plan, &scenario.device)
-    };
+    let mut record = simulate(parsed.plan, &scenario.device);
     if scenario.blind {
         machine::around(&mut record);
     }

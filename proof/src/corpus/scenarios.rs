@@ -248,7 +248,7 @@ fn dates() -> Vec<Scenario> {
         .collect()
 }
 
-/// Two seconds on a rested volume, which has saved up one of its rate.
+/// Two and four seconds on a rested volume, which has saved up one of its rate.
 fn rested() -> Vec<Scenario> {
     let mut all = Vec::new();
     for iops in [3000, 12_000] {

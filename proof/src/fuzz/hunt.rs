@@ -125,7 +125,7 @@ fn replace_number(input: &mut Vec<u8>, chance: &mut Stream) {
     input.splice(begin..end, token.iter().copied());
 }
 
-/// A line of some text of the corpus stands in place of one of this.
+/// A line of some text of the corpus is added to this one, or takes the place of a line.
 fn change_line(input: &mut Vec<u8>, corpus: &[Vec<u8>], chance: &mut Stream) {
     let other = draw(corpus, chance);
     let lines: Vec<&[u8]> = other.split_inclusive(|byte| *byte == b'\n').collect();

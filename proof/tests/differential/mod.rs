@@ -36,7 +36,7 @@ pub fn copied_traces(into: &Path) {
 
 pub fn answer(command: Command, folder: &Path, file: &Path, rules: &Rules) -> Answer {
     let trace = folder.join("calls");
-    // The traces have one name for both, as it stands in the options that are printed again.
+    // The traces have one name for both, as it is among the options that are printed again.
     copied_traces(&folder.join("traces"));
     let folder = &folder.join("run");
     fs::create_dir(folder).expect("a new folder");

@@ -20,7 +20,7 @@ pub struct Case {
     values: [String; 2],
     /// What is looked at, by its name, and with what arguments.
     probe: Vec<String>,
-    /// The rest of the command line; the option is put where `{}` stands, or at its end.
+    /// The rest of the command line; the option is put where `{}` is, or at its end.
     rest: String,
 }
 
@@ -149,9 +149,7 @@ impl Case {
         }
         arguments
     }
-}
 
-impl Case {
     /// Whether two outcomes are the same: numbers of what is drawn or what the clock decides within
     /// a fifth, with room for 2 of a count and 100 of milliseconds.
     fn agree(&self, theirs: &[String], ours: &[String]) -> bool {
@@ -195,7 +193,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_str(&out[at..]).unwrap_or_default()
 }
 
-/// What stands at a path of keys and positions with dots between them; `jobs` are all of them.
+/// What is at a path of keys and positions with dots between them; `jobs` are all of them.
 fn at<'j>(json: &'j Value, path: &str) -> Vec<&'j Value> {
     let step = |found: Vec<&'j Value>, key: &str| {
         let below = found.into_iter().flat_map(|value| match (key, value) {

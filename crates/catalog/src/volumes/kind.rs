@@ -169,7 +169,7 @@ pub(crate) struct Kind {
 /// A row that reads well and cannot be used.
 #[derive(Debug)]
 pub(crate) struct UnsoundRow {
-    pub(crate) section: &'static str,
+    pub(crate) section: Section,
     pub(crate) name: String,
     pub(crate) why: String,
 }
@@ -444,7 +444,7 @@ impl Catalog {
     pub(crate) fn check_types(&self) -> Result<(), UnsoundRow> {
         for name in self.tables(Section::VolumeLatencies).flat_map(Table::keys) {
             self.latency(name).map_err(|why| UnsoundRow {
-                section: "volume-latency",
+                section: Section::VolumeLatencies,
                 name: name.to_owned(),
                 why,
             })?;
@@ -453,7 +453,7 @@ impl Catalog {
             let kind = Kind::from_row(self, &row);
             let sound = kind.and_then(|kind| kind.check(self));
             sound.map_err(|why| UnsoundRow {
-                section: "volume-types",
+                section: Section::VolumeTypes,
                 name: row.text("type").to_owned(),
                 why,
             })?;

@@ -79,7 +79,7 @@ impl Kind {
         if let Ok(found) = judged(smallest) {
             return Ok(found);
         }
-        // If not even the largest is enough, what it lacks is the reason that is told.
+        // If not even the largest is enough, what it lacks is the reason.
         let mut best = judged(largest)?;
         // A bisection: `lacks` is too small, `does` is enough.
         let (mut lacks, mut does) = (smallest, largest);

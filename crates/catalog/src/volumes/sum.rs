@@ -1,7 +1,7 @@
 //! In: a volume whose limits go by all volumes of its type on a machine. Out: one budget for all of
 //! them, which is put on the machine and not on the volume.
 //!
-//! Google's Persistent Disk, as its own tool reckons (gcpdiag, 2024-08): this many operations and
+//! Google's Persistent Disk, as its own tool computes it (gcpdiag, 2024-08): this many operations and
 //! MiB/s per GiB of all disks of a type on a machine, and a base that counts once. Reads and writes
 //! have budgets of their own.
 

@@ -160,7 +160,7 @@ fn sellers(args: &AdviseArgs, in_use: Option<&Offer>, catalog: &Catalog) -> Resu
 
 /// Whose a volume is.
 pub fn vendor_of(offer: &Offer, catalog: &Catalog) -> String {
-    // `local` is a name of every vendor: the machine tells whose it is.
+    // `local` is a name of every vendor: the machine shows whose it is.
     let named = match (offer.volume.as_str(), &offer.instance) {
         ("local", Some(machine)) => machine,
         (volume, _) => volume,

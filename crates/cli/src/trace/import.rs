@@ -6,8 +6,8 @@ use anyhow::{Context, Result, bail};
 use blocklab_console::terminal;
 use blocklab_report::fields;
 use blocklab_results::output::{Draft, Over, is_same_file};
-use blocklab_trace::Source;
 use blocklab_trace::stored::Writer;
+use blocklab_trace::{Operation, Source};
 use blocklab_units::{Bytes, Nanos, plural, trimmed};
 
 use super::opened::{self, Devices, Opened};
@@ -37,14 +37,13 @@ pub fn import(args: &TraceImportArgs) -> Result<()> {
     if is_standard && std::io::stdout().is_terminal() {
         bail!("a trace is no text for a terminal: name a file with -o");
     }
-    let begins = opened.source.begins();
     if is_standard {
         // The trace itself goes there, where a report would break it.
         let file = BufWriter::new(std::io::stdout().lock());
-        return write(&mut opened, first, file, begins).map(drop);
+        return write(&mut opened, first, file).map(drop);
     }
     let mut draft = Draft::create(path, Over::forced(args.force))?;
-    let written = write(&mut opened, first, BufWriter::new(&mut draft), begins)?;
+    let written = write(&mut opened, first, BufWriter::new(&mut draft))?;
     draft.keep();
     report(args, &opened, &written)
 }
@@ -57,16 +56,10 @@ struct Written {
     last: Nanos,
 }
 
-/// Writes all operations. `first`: the one that was read already; `begins`: when the recording
-/// began, in nanoseconds since 1970.
-fn write(
-    opened: &mut Opened,
-    first: blocklab_trace::Operation,
-    file: impl Write,
-    begins: Option<u64>,
-) -> Result<Written> {
+/// Writes all operations. `first`: the one that was read already.
+fn write(opened: &mut Opened, first: Operation, file: impl Write) -> Result<Written> {
     let cannot = "cannot write the trace";
-    let mut writer = Writer::new(file, begins).context(cannot)?;
+    let mut writer = Writer::new(file, opened.source.begins()).context(cannot)?;
     let (mut next, mut last) = (Some(first), Nanos::ZERO);
     while let Some(operation) = next {
         last = operation.at;

@@ -18,8 +18,8 @@ pub fn table(files: &[PathBuf], read: &TraceInput) -> Result<Option<RateTable>> 
     }
     let mut texts = Vec::new();
     for file in files {
-        // Looking at the first bytes of a pipe would take them from the reader of operations. What is not
-        // there behind a table is told when it is read.
+        // Looking at the first bytes of a pipe would take them from the reader of operations. Reading
+        // reports a missing file that is named after a table.
         let is_missing = !texts.is_empty() && !file.exists();
         let is_plain = file.as_os_str() != "-" && (file.is_file() || is_missing);
         if !is_plain {

@@ -4,9 +4,9 @@
 //!   a new instance of tracefs ─▶ trace_pipe ─▶ Events ─▶ sorted by time ─▶ blocklab's format
 //! ```
 //!
-//! The kernel's own events are read (`block_rq_issue`, `block_rq_requeue`, `block_rq_complete`): no other
-//! program is needed, and other users of tracefs are not disturbed. Where tracefs is not mounted, it is
-//! mounted in a new mount namespace, so that no other process sees the mount.
+//! The kernel's own events are read: no other program is needed, and other users of tracefs are not
+//! disturbed. Where tracefs is not mounted, it is mounted in a new mount namespace, so that no other
+//! process sees the mount.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read};
@@ -28,6 +28,7 @@ use rustix::time::{ClockId, clock_gettime};
 use blocklab_args::TraceRecordArgs;
 
 const TRACEFS: &str = "/sys/kernel/tracing";
+const EVENTS: [&str; 3] = ["block_rq_issue", "block_rq_requeue", "block_rq_complete"];
 /// The buffer of each processor. It is read all the time, so it has to hold only what comes while this
 /// process is not scheduled.
 const BUFFER_KIB: &str = "8192";
@@ -73,9 +74,6 @@ pub fn record(args: &TraceRecordArgs) -> Result<()> {
     let (operations, bytes, remarks) = written.with_context(|| {
         format!("the recording broke off, and {output} has what was written until then")
     })?;
-    // The source holds the pipe, and the kernel removes no instance with an open one.
-    drop(source);
-    drop(instance);
     let mut text = format!(
         "{output}: {} in {} s, {}; recording took {} % of one processor\n",
         plural(operations as usize, "operation"),
@@ -214,7 +212,7 @@ impl Instance {
         // The clock of `clock_gettime`, so that `record` can subtract the start.
         instance.set("trace_clock", "mono")?;
         instance.set("buffer_size_kb", BUFFER_KIB)?;
-        for event in ["block_rq_issue", "block_rq_requeue", "block_rq_complete"] {
+        for event in EVENTS {
             instance.set(
                 &format!("events/block/{event}/filter"),
                 &format!("dev == {device}"),
@@ -241,7 +239,7 @@ impl Instance {
             .read(true)
             .custom_flags(libc::O_NONBLOCK)
             .open(self.folder.join("trace_pipe"))?;
-        for event in ["block_rq_issue", "block_rq_requeue", "block_rq_complete"] {
+        for event in EVENTS {
             self.set(&format!("events/block/{event}/enable"), "1")?;
         }
         Ok(Pipe {

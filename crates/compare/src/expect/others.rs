@@ -142,7 +142,7 @@ impl Others {
         fits(&|offer| offer.size = Some(Bytes(gib << 30))).then_some(Why::OtherSize(gib))
     }
 
-    /// The sizes of the instance's family, its own among them, by name, each with the same volume.
+    /// The other sizes of the instance's family, by name, each with the same volume.
     pub(super) fn siblings(&self, given: Expectation<'_>) -> &[(String, DeviceSpec)] {
         self.siblings.get_or_init(|| {
             let instance = given.offer().and_then(|offer| offer.instance.as_deref());

@@ -2,7 +2,7 @@
 
 use blocklab_units::{Bytes, Nanos};
 
-use super::{Load, part_of};
+use super::Load;
 use crate::stage::streams::RECENT;
 use crate::stage::{PREFETCH_KEPT, STATED_AT, is_ahead};
 use crate::{Binding, Covers, DeviceSpec, Latency, LimitKind, Service, VolumeSpec};
@@ -16,7 +16,7 @@ pub(super) struct Demand {
 impl Demand {
     pub(super) fn new(spec: &DeviceSpec, service: &Service, load: Load) -> Self {
         let volumes = spec.volumes.len() as f64;
-        let part = part_of(spec, load);
+        let part = spec.part(load.block);
         let parts = load.block.as_f64() / part.as_f64();
         let mut media = Channels::new(&spec.volumes[0], service, load, part);
         media.cache = Cached::new(spec, load.block);
@@ -41,7 +41,7 @@ impl Demand {
         let binding = match media.busiest(low * parts / volumes) {
             Some((used, covers)) if used > 0.75 => {
                 let (_, owner) = spec.distinct_volumes()[0];
-                Binding::Limit(owner.has(LimitKind::PhysicalMaximum { covers }))
+                Binding::Limit(owner.name_of(LimitKind::PhysicalMaximum { covers }))
             }
             _ => Binding::Latency,
         };
@@ -51,7 +51,7 @@ impl Demand {
 
 /// Mean time of a read on the medium, in seconds.
 pub(super) fn read_latency(spec: &DeviceSpec, service: &Service, load: Load, iops: f64) -> f64 {
-    let part = part_of(spec, load);
+    let part = spec.part(load.block);
     let parts = load.block.as_f64() / part.as_f64() / spec.volumes.len() as f64;
     let others = 1.0 - 1.0 / f64::from(load.in_flight);
     let media = Channels::new(&spec.volumes[0], service, load, part);
@@ -156,7 +156,7 @@ impl DirectionQueue {
             let ends = 1.0 - programming * remaining(at as f64) / self.program;
             Some(distribution[at] * ends)
         };
-        // The trapezoidal rule, solved for the next value, which stands on both sides.
+        // The trapezoidal rule, solved for the next value, which is on both sides.
         let half = arrivals * step / 2.0;
         for at in 0..steps {
             let ends = [at, at + 1].map(|at| below(&distribution, at).unwrap_or(0.0));

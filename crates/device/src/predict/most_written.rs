@@ -33,13 +33,8 @@ pub struct WritingTime {
 /// The most bytes that a rested device takes in these times, one after the other, as far as its limiters
 /// tell; `None` if no limiter counts writes. What is in flight at the end of each time comes on top.
 pub fn most_written(spec: &DeviceSpec, times: &[WritingTime]) -> Option<f64> {
-    // A stripe of several volumes divides an operation into parts.
-    let part = |largest: Bytes| match spec.volumes.len() {
-        0 | 1 => largest,
-        _ => spec.layout.part(largest),
-    };
     let on_a_volume = times.iter().map(|time| WritingTime {
-        largest: part(time.largest),
+        largest: spec.part(time.largest),
         ..*time
     });
     let on_a_volume: Vec<WritingTime> = on_a_volume.collect();
@@ -61,7 +56,7 @@ pub fn most_written(spec: &DeviceSpec, times: &[WritingTime]) -> Option<f64> {
     // An instance counts the bytes that cross its wire, and operations as its volumes count them.
     let carried = |rate: Rate, largest: Bytes| {
         let volumes = spec.volumes.iter();
-        let by_volume = volumes.map(|volume| carried(volume.accounting, rate, part(largest)));
+        let by_volume = volumes.map(|volume| carried(volume.accounting, rate, spec.part(largest)));
         if rate.counts_bytes() {
             1.0
         } else {

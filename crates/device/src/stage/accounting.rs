@@ -57,12 +57,12 @@ pub(crate) struct ChargeCounter {
 impl ChargeCounter {
     /// Units must be powers of two.
     pub(crate) fn new(accounting: Accounting, service: &Service) -> Self {
-        Self::with_order(accounting, service.minds_order())
+        Self::with_order(accounting, service.depends_on_order())
     }
 
-    /// `minds_order`: the time of an operation depends on which operations came before it.
-    fn with_order(accounting: Accounting, minds_order: bool) -> Self {
-        let streams = accounting.merges() || minds_order;
+    /// `depends_on_order`: the time of an operation depends on which operations came before it.
+    fn with_order(accounting: Accounting, depends_on_order: bool) -> Self {
+        let streams = accounting.merges() || depends_on_order;
         Self {
             accounting,
             shift: accounting.unit().map_or(31, |unit| unit.0.ilog2()),
@@ -74,16 +74,9 @@ impl ChargeCounter {
     #[inline]
     pub(crate) fn enter(&mut self, io: Io) -> ChargedIo {
         match io.direction {
-            Direction::Flush => whole(io, 0, 0),
-            Direction::Trim => whole(io, 1, 0),
-            Direction::Read | Direction::Write => {
-                let charged_io = self.enter_data(io);
-                debug_assert!(
-                    charged_io.moved == u64::from(io.len),
-                    "what counts as more or less moves as many bytes"
-                );
-                charged_io
-            }
+            Direction::Flush => without_data(io, 0),
+            Direction::Trim => without_data(io, 1),
+            Direction::Read | Direction::Write => self.enter_data(io),
         }
     }
 
@@ -145,13 +138,13 @@ impl ChargeCounter {
     }
 }
 
-/// An operation that continues nothing and moves as many bytes as it is charged.
-fn whole(io: Io, ops: u64, bytes: u64) -> ChargedIo {
+/// An operation that moves and is charged no bytes, and continues nothing.
+fn without_data(io: Io, ops: u64) -> ChargedIo {
     ChargedIo {
         io,
         ops,
-        charged: bytes,
-        moved: bytes,
+        charged: 0,
+        moved: 0,
         follows: Follows::Nothing,
     }
 }

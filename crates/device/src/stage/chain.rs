@@ -1,10 +1,10 @@
 //! Links in a row, and which of them an operation has to pass.
 //!
 //! ```text
-//!   links   [ all ] [ reads ] [ writes ] [ media ]
-//!   read      0  ──▶  1  ─────────────────▶ 3          routes are made once, so that an operation
-//!   write     0  ───────────────▶ 2 ──────▶ 3          does not ask limiters that do not count it
-//!   flush     3
+//!   links   [ all ] [ reads ] [ writes ]
+//!   read      0  ──▶  1                           routes are made once, so that an operation
+//!   write     0  ───────────────▶ 2               does not ask limiters that do not count it
+//!   flush
 //! ```
 
 use blocklab_units::Nanos;

@@ -21,6 +21,18 @@ use super::meter::{Meter, MeterUse, Savings};
 use super::{ChargedIo, Counts, FORGIVEN_STALL, Stage, WhichMeter};
 use crate::{Cap, Covers};
 
+impl Cap {
+    /// The part of its bucket that always fills at the whole rate: at a share of it, a stall would cost that
+    /// moment of the rate for minutes.
+    pub fn filled_at_rate(&self) -> Nanos {
+        if self.refill_share >= 1.0 {
+            self.bucket
+        } else {
+            self.bucket.min(FORGIVEN_STALL)
+        }
+    }
+}
+
 /// A [`Cap`] at work.
 #[derive(Debug, Clone)]
 pub(crate) struct Limiter {
@@ -35,19 +47,13 @@ pub(crate) struct Limiter {
 impl Limiter {
     pub(crate) fn new(cap: &Cap, counts: Counts) -> Self {
         let per_second = cap.rate.per_second();
-        // This part of a bucket always fills at the rate: at a share of it, a stall would cost that moment
-        // of the rate for minutes.
-        let saves_all = cap.refill_share >= 1.0 || cap.bucket <= FORGIVEN_STALL;
-        let (bucket, beside) = if saves_all {
-            (cap.bucket, None)
-        } else {
-            (FORGIVEN_STALL, Some(cap.bucket - FORGIVEN_STALL))
-        };
+        let bucket = cap.filled_at_rate();
+        let saved = cap.bucket - bucket;
         Self {
             covers: cap.covers,
             counts,
             rate: Meter::new(per_second, per_second * bucket.as_secs_f64()),
-            savings: beside.map(|most| Savings::new(most, cap.refill_share)),
+            savings: (saved > Nanos::ZERO).then(|| Savings::new(saved, cap.refill_share)),
             peak: cap.peak.map(|peak| Meter::new(peak.per_second(), 0.0)),
         }
     }

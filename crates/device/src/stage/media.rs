@@ -218,7 +218,7 @@ impl Stage for Media {
         charged_io: &ChargedIo,
         on_wait: &mut impl FnMut(WhichMeter, Nanos, Nanos),
     ) -> Nanos {
-        // Looked up and not branched on: which way the next operation goes cannot be foretold.
+        // Looked up and not branched on: the direction of the next operation is not predictable.
         let meter = [WhichMeter::Second, WhichMeter::First]
             [usize::from(charged_io.io.direction == Direction::Read)];
         let service = &mut self.by_direction[meter as usize];

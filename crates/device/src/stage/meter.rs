@@ -175,8 +175,8 @@ impl Meter {
         self.due = moment(now) - saved.min(self.tolerance);
     }
 
-    /// Goes on from where another one stands: it holds the same share of its bucket, and what that one
-    /// owes is paid at the same moment.
+    /// Takes over the state of another one: holds the same share of its bucket, and pays what that one owes
+    /// at the same moment.
     pub(crate) fn go_on_from(&mut self, before: &Self, now: Nanos) {
         let saved = moment(now) - before.due;
         self.due = if saved > 0 && before.tolerance > 0 {

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A stage answers for an operation when it arrives and never takes it back. This is exact as
-//! long as operations reach it in order of time; limiters that see everything therefore stand
+//! long as operations reach it in order of time; limiters that see everything therefore come
 //! before those that see one direction, and media keep the two directions separate. What remains: a
 //! write that its own budget keeps back has been counted by the common limiter when it passed
 //! there, so that for a moment a little more than the common rate may leave.

@@ -36,7 +36,7 @@ const FRACTION_BITS: u32 = 24;
 /// Knots of one half: from the median outwards.
 type Half = Box<[u32]>;
 
-/// A lognormal distribution of mean `mean`.
+/// The factors of a lognormal distribution at all knots.
 #[derive(Debug)]
 struct Lognormal {
     below: Half,
@@ -82,7 +82,7 @@ impl LatencyDistribution {
 }
 
 impl Lognormal {
-    /// The factors at all knots. `sigma`: of the logarithms.
+    /// `sigma`: of the logarithms.
     fn new(mean: f64, sigma: f64) -> Self {
         // The mean of exp(sigma z) is exp(sigma^2 / 2), by which it is divided. A knot holds 65,536 times
         // the mean at most.

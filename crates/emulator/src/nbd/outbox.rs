@@ -87,11 +87,14 @@ impl Outbox {
                     None => return Ok(()),
                     Some(sent) => self.sent += sent,
                 }
+                // A client that reads more slowly than it asks never lets the buffer run empty.
+                if self.sent >= ENOUGH {
+                    self.bytes.drain(..self.sent);
+                    self.sent = 0;
+                }
             }
             self.bytes.clear();
             self.sent = 0;
-            // A reply of hundreds of megabytes leaves no buffer of that size behind.
-            self.bytes.shrink_to(2 * ENOUGH);
             let Some(rest) = self.rest.take() else {
                 return Ok(());
             };
@@ -102,5 +105,41 @@ impl Outbox {
             let fetched = volume.read(offset, piece as usize, &mut self.bytes);
             fetched.map_err(|_| io::Error::other("the backing failed in the midst of a reply"))?;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::VolumeSetup;
+    use blocklab_units::Bytes;
+    use std::io::Read as _;
+    use std::os::fd::AsFd as _;
+    use std::os::unix::net::UnixStream;
+
+    /// The story: a client that had more reads in flight than it took replies never let the buffer run
+    /// empty, and only an empty buffer forgot what was sent: the server grew by every byte that it sent.
+    #[test]
+    fn what_is_sent_is_not_kept() {
+        let (here, mut there) = UnixStream::pair().expect("two sockets");
+        let volume = Volume::new(VolumeSetup::in_memory(Bytes::MIB));
+        let mut wire = Wire::new(here.as_fd());
+        let mut outbox = Outbox::new();
+        let request = Request {
+            flags: 0,
+            command: 0,
+            cookie: 0,
+            offset: 0,
+            len: 128 << 10,
+        };
+        let mut taken = vec![0; 64 << 10];
+        for _ in 0..256 {
+            while outbox.has_room() {
+                outbox.read(&volume, false, request).expect("it is read");
+            }
+            outbox.send(&mut wire, &volume).expect("it is sent");
+            there.read_exact(&mut taken).expect("it has come");
+        }
+        assert!(outbox.bytes.len() < 3 * ENOUGH, "{}", outbox.bytes.len());
     }
 }

@@ -86,9 +86,9 @@ fn bytes_arrive(case: &CaseView<'_>) -> bool {
 fn writes_are_comparable(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     let is_flushed = case.does(Direction::Sync) || case.does(Direction::Trim);
     let only_reads = !is_flushed && !case.does(Direction::Write);
-    let unsafe_writes = case.jobs().all(|job| job.durability == Durability::None) && !is_flushed;
+    let is_plain = case.jobs().all(|job| job.durability == Durability::None) && !is_flushed;
     only_reads
-        || (unsafe_writes
+        || (is_plain
             && cases
                 .record
                 .targets

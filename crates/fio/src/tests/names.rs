@@ -79,6 +79,13 @@ fn what_only_computes_needs_no_end() {
     refused("[a]\nioengine=null\n", "you need to specify size=");
 }
 
+/// A `size` in `[global]` gave the job that only computes a file of that size, which fio does not make.
+#[test]
+fn what_only_computes_makes_no_file() {
+    let prepared = planned("[a]\nioengine=cpuio\ncpuload=50\nruntime=1\nsize=64k\n").unwrap();
+    assert_eq!(prepared.files, []);
+}
+
 /// The story: of `filename` given several times the last one won, and all files lay in `directory`,
 /// wherever it was given. fio adds the names up, and puts them into the first directory that it
 /// knows at that moment, for all clones.

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use blocklab_units::shell_word;
+
 use crate::reason::{Cause, Reason};
 
 /// That a path is not written to, why, and what would work.
@@ -76,20 +78,12 @@ impl Refusal {
             advice.push(words.to_owned());
         }
         if !self.names.is_empty() {
-            let options: Vec<_> = self.names.iter().map(|name| option(name)).collect();
+            let names = self.names.iter();
+            let options: Vec<_> = names
+                .map(|name| format!("--destroy-data={}", shell_word(name)))
+                .collect();
             advice.push(format!("To destroy what is on it: {}", options.join(" ")));
         }
         advice
     }
-}
-
-/// The option, quoted where a shell would split the name.
-fn option(name: &str) -> String {
-    let is_plain = name
-        .chars()
-        .all(|c| c.is_alphanumeric() || "/._-+:@%=,".contains(c));
-    if is_plain {
-        return format!("--destroy-data={name}");
-    }
-    format!("--destroy-data='{}'", name.replace('\'', r"'\''"))
 }

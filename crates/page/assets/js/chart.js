@@ -1,5 +1,5 @@
 // A chart: its frame, its axis along the bottom, hover, zoom and keys. What is drawn inside, and
-// what stands under the pointer, comes from its `content`:
+// what is under the pointer, comes from its `content`:
 //   name                 for the style, the tests, and the link
 //   kind, title, how     for readers of the screen, and for pictures: what it is, and how to move in it
 //   about()              what is chosen of several: a case, a quantity
@@ -228,7 +228,7 @@ function placeTip(chart, px, py) {
   const [first, last] = [8 - left, document.documentElement.clientWidth - 8 - width - left];
   const side = px + 16 > last ? px - 16 - width : px + 16;
   const x = Math.max(first, Math.min(side, last));
-  // In charts with rows the tip stands below its row.
+  // In charts with rows the tip is below its row.
   const wanted = chart.content.rowMiddles ? py + 20 : py - height / 2;
   const y = Math.min(Math.max(wanted, 0), Math.max(0, chart.box.height - height + 60));
   chart.tip.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px)`;

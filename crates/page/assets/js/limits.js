@@ -77,8 +77,8 @@ function paintUndrawn(chart, limits, drawn) {
     long.length * 6.5 <= room ? long : brief));
 }
 
-/** Lines across, each with its label at the right end; labels do not lie on one another. Answers what is
- * drawn. */
+/** Lines across, each with its label at the right end; labels do not overlap. Returns the limits
+ * that are drawn. */
 function paintLimits(chart, limits) {
   const { left, right, top, bottom } = chart.box;
   let free = Infinity;
@@ -86,14 +86,14 @@ function paintLimits(chart, limits) {
   for (const { limit, y } of shown) {
     chart.plot.append(svg("line", { x1: left, x2: right, y1: y, y2: y, class: limit.is_burst ? "limit burst" : "limit", "data-limit": limit.value }));
     free = Math.min(y - 4, free - 13);
-    // The line of the next limit would strike the words out.
+    // The line of the next limit must not cross the words.
     for (const other of shown) if (other.y < free && other.y > free - 9) free = other.y - 4;
     if (free > top - 8) chart.labels.append(svg("text", { x: right - 2, y: free, class: "limit-label" }, limitText(limit.label, right - left)));
   }
   return shown.map(({ limit }) => limit);
 }
 
-/** Upright lines over an axis of rates, each with its label at the upper end; answers what is drawn. */
+/** Upright lines over an axis of rates, each with its label at the upper end; returns those that are drawn. */
 function paintLimitsUpright(chart, limits, forward) {
   const { left, right, top, bottom } = chart.box;
   const drawn = merged(limits).map((limit) => ({ limit, x: chart.px(forward(limit.value)) })).filter(({ x }) => x >= left - 1 && x <= right + 1)
@@ -124,7 +124,7 @@ function paintCaps(chart, { color, points = [], x, record }, ways) {
   else points.forEach(({ size }, k) => byteCaps(size, ways, record).forEach(({ cap, value }) => tick(chart.px(x[k]), cap, value)));
 }
 
-/** The limit at which a figure stands: a class for its frame, or nothing. */
+/** The class for the frame of a figure that is at a limit; null if it is at none. */
 function atLimit(iops, mbps, ways, record) {
   const near = (value, quantity) => limitsOf(quantity, ways, [record]).some((limit) => Math.abs(value / limit.value - 1) <= AT_LIMIT);
   if (near(iops, "iops")) return "at-iops";

@@ -1,12 +1,12 @@
 // Charts of lines: percentiles, series over time, figures over a setting.
 //   lines()  the visible lines: {name, color, dash, thin, x: [places], y: [values or null], weak}, and
-//            beyond the place `weak` they stand on too little and are drawn so
+//            beyond the place `weak` they rest on too few operations and are pale
 //   side     axis and title at the left; `zero`: the axis begins at 0
 //   from     of a line of stairs: the place where it begins, else 0
 //   stairs   true: a value holds from the point before it to its own (series), drawn so
 //   range    the places that the side spans, where several charts share them
 //   dots     true: only the points are known, {at, text} in words; a line may have a `mark`
-//   over     draws what else stands on the chart
+//   over     draws what else the chart has
 
 function lineChart(host, options) {
   const content = {
@@ -110,7 +110,7 @@ function paintLines(chart, options) {
   if (options.over) options.over(chart);
 }
 
-/** The name of each line at its right end, pushed apart so that none lies on another. */
+/** The name of each line at its right end, pushed apart so that none overlap. */
 function paintEnds(chart, lines) {
   if (lines.length < 2) return;
   const { right, top, bottom } = chart.box;
@@ -140,7 +140,7 @@ function paintDots(chart, { x, y, color, mark, thin }) {
   chart.plot.append(svg("line", { x1: px, x2: px, y1: top, y2: bottom, class: "quantile tail", style: { stroke: color } }));
 }
 
-/** What stands on enough operations, and the rest; both have the point between them. */
+/** What rests on enough operations, and what does not; both have the point between them. */
 function parted({ x, y, weak, from: start }) {
   const at = weak === undefined ? x.length : firstFrom(x, weak + 1e-9);
   if (at >= x.length) return [{ x, y, from: start }, null];

@@ -127,7 +127,7 @@ function head(card, title, ...controls) {
 /** Those of many are picked for all charts together. */
 const runEntries = () => (systems ? [] : data.records.map(({ label }, record) => ({ key: record, name: label, color: recordColor(record) })));
 
-/** Rows of one case and direction from all records stand together. */
+/** The rows of all records by case and direction. */
 function grouped(visible) {
   const groups = new Map();
   for (const item of visible) {
@@ -191,7 +191,7 @@ function suite(card) {
       name: "suite", view: `suite-${place + 1}`, kind: "Bars", title: "suite", about: () => title.textContent, how: "Up and down choose a case.",
       hint: BAR_HINT,
       x: { axis: linearAxis(shortText), get title() { return state.kind.unit; }, full: () => [0, Math.max(most(), ...limits().map(({ value }) => value)) * 1.02] },
-      limits, allLimits, caps: state.kind.quantity === "iops",
+      limits, allLimits, caps: () => state.kind.quantity === "iops",
       rows: () => {
         const bars = visible();
         // A choice of cases, or of directions, may leave nothing of this size.
@@ -399,8 +399,8 @@ function wholeRun(card) {
   const hidden = new Set();
   const lines = ({ of }) => rows.filter((item) => isPickedCase(item) && !hidden.has(item.row.label))
     .map((item) => lineOfRun(item, passes, of)).filter(({ x }) => x.length);
-  const drawn = lines(kinds[0]);
-  if (!drawn.length || !kinds.length) return;
+  const drawn = kinds.slice(0, 1).flatMap(lines);
+  if (!drawn.length) return;
   const full = [0, Math.max(...passes.map(({ started, end }) => started + (end[end.length - 1] || 0)))];
   const redraw = () => charts.forEach((chart) => chart.render());
   head(host, "The whole run", el("span", { class: "key" }, "every pass where it lay in the run"));

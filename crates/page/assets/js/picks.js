@@ -5,7 +5,7 @@
 const MOST_SERIES = 8;
 
 class Picks {
-  /** `isTelling`: the first are those that tell of all. Else a reader of paper, who cannot pick, gets none. */
+  /** `isTelling`: the first ones represent all. If not, paper shows none, because its reader cannot pick. */
   constructor(entries, first = entries, isTelling = false) {
     this.entries = entries;
     this.isChosen = isTelling || entries.length <= MOST_SERIES;
@@ -65,7 +65,7 @@ class Picks {
   }
 }
 
-/** A legend for few, a list to pick from for many; answers what is drawn, and in which colour. */
+/** A legend for few, a list to pick from for many; returns what is drawn, and in which colour. */
 function shownBy(host, entries, what, changed) {
   if (entries.length > MOST_SERIES) {
     const step = entries.length / MOST_SERIES;

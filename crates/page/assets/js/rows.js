@@ -1,7 +1,7 @@
 // Charts with a row a case: bars of the suite, and histograms of the latency.
 //   rows()  [{label, items: [{name, color, hatched, row}]}], one item a record
 
-/** On a narrow screen the label stands above its row, else at the left. A zoomed chart leaves room
+/** On a narrow screen the label is above its row, else at the left. A zoomed chart leaves room
  * for the button that returns. */
 function rowLayout(width, rows, thickness, zoomed, above, lines = 1) {
   const stacked = width < 620;
@@ -64,7 +64,7 @@ function barChart(host, options) {
   const texts = () => options.rows().flatMap(({ items }) => items.map(({ row }) => `${figureText(options.figure(row))} ${options.unit()}`));
   const room = () => 7.5 * Math.max(...texts().map(({ length }) => length), 8) + 16;
   const margin = (width) => Math.min(room(), width / 2);
-  // A unit that does not fit beside all bars stands below the axis alone.
+  // A unit that does not fit beside all bars is only below the axis.
   const besideBars = (width) => (room() <= width / 2 ? options.unit() : "");
   const content = rowContent({ ...options, margin, besideBars }, (width, rows, zoomed) => rowLayout(width, rows, thickness, zoomed, options.limits ? 13 * options.limits().length : 0));
   content.paint = (chart) => paintBars(chart, content);
@@ -91,7 +91,7 @@ function paintBars(chart, content) {
     items.forEach((item, k) => {
       const box = { top: barTop(place, k, items.length), height: items.length === 1 ? barHeight() : THIN_BAR };
       paintBar(chart, item, content.figure(item.row), box, content.besideBars(chart.width));
-      if (content.caps) paintBarCaps(chart, item, box, content.ways);
+      if (content.caps()) paintBarCaps(chart, item, box, content.ways);
     });
   });
 }

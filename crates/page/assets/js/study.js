@@ -67,7 +67,7 @@ function lineKeys(lines, { y, ways = WAYS }) {
 }
 
 const WAYS = ["read", "write", "trim"];
-/** Longer names stand in the legend alone: at the ends of lines they would be cut, or take their room. */
+/** Longer names are only in the legend: at the ends of lines they would be cut, or take their room. */
 const LONGEST_END = 14;
 
 function lineFrame(host, { x, y, ways = WAYS }, options) {
@@ -199,7 +199,7 @@ function studyBars(host, { unit, quantity, ways = WAYS, rows: given }) {
   const chart = barChart(host, {
     name: "study", kind: "Bars", title: host.dataset.label, how: "Up and down choose a row.", hint: BAR_HINT,
     x: { axis: linearAxis(shortText), title: unit, full: () => [0, Math.max(most(), ...limits().map(({ value }) => value)) * 1.02] },
-    limits, allLimits, ways, caps: quantity === "iops",
+    limits, allLimits, ways, caps: () => quantity === "iops",
     rows: visible, figure: (bar) => bar, unit: () => unit,
   });
 }

@@ -21,7 +21,7 @@ function titleOf({ content: { title, about } }) {
   return about ? `${title}: ${about()}` : title;
 }
 
-/** What distinguishes the marks of a chart: the legend of the page. Names of rows stand next to them. */
+/** What distinguishes the marks of a chart: the legend of the page. Names of rows are next to them. */
 function keysOf({ content }) {
   const items = content.lines ? content.lines() : content.rows().flatMap((row) => row.items || []);
   const keys = items.flatMap((item) => {
@@ -130,9 +130,14 @@ function cells(table) {
   return [...table.rows].map((row) => [...row.cells].map((cell) => cell.innerText.replace(/\s+/g, " ").trim()));
 }
 
+/** As `blocklab export` does: a spreadsheet runs what begins like a formula, unless a quote is before it. */
+function noFormula(text) {
+  return /^[=+\-@]/.test(text) && !/^[+-][\d.,]+ ?[\p{L}%/]*$/u.test(text) ? `'${text}` : text;
+}
+
 function csv(table) {
   const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
-  return cells(table).map((row) => row.map(quoted).join(",")).join("\n").concat("\n");
+  return cells(table).map((row) => row.map(noFormula).map(quoted).join(",")).join("\n").concat("\n");
 }
 
 function markdown(table) {

@@ -490,8 +490,11 @@ fn what_is_looked_at_stands_in_the_link(browser: &Browser) {
     assert_eq!(chosen, "seq128k-q32-write");
 }
 
+/// The story: a case in somebody's record was called `=cmd|…`, and the spreadsheet that opened the table
+/// of its page ran it.
 fn a_chart_and_a_table_can_be_taken_away(browser: &Browser, assessment: &Assessment) {
-    let taken = "const kept = []; const make = URL.createObjectURL;
+    let taken = "document.querySelector('#numbers tbody tr:last-child th').textContent = '=1+1';
+                 const kept = []; const make = URL.createObjectURL;
                  URL.createObjectURL = (blob) => { kept.push(blob); return make(blob); };
                  HTMLAnchorElement.prototype.click = () => {};
                  document.querySelector(\"[data-chart='sweep-IOPS'] .take button\").click();
@@ -512,6 +515,8 @@ fn a_chart_and_a_table_can_be_taken_away(browser: &Browser, assessment: &Assessm
     };
     let first = table.lines().nth(1).expect("a row");
     assert!(first.contains(&cell), "{cell} in {first}");
+    let last = table.lines().last().expect("a row");
+    assert!(last.starts_with("'=1+1,"), "{last}");
 }
 
 /// Where the browser does not let a page write the clipboard, Markdown is saved.

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::tables::{card, class};
-use super::{Document, Entry, Part, Table, head};
+use super::{Document, Entry, Part, Table, head, split_at_code};
 
 /// The whole page.
 pub(super) fn print(document: &Document) -> String {
@@ -81,8 +81,7 @@ fn counted(title: &str, before: usize) -> String {
 /// A text as markup: what is between backticks becomes code.
 pub fn prose(text: &str) -> Markup {
     html! {
-        // Every second part is between two backticks.
-        @for (index, part) in text.split('`').enumerate() {
+        @for (index, part) in split_at_code(text).into_iter().enumerate() {
             @if index % 2 == 1 { code { (part) } } @else { (part) }
         }
     }

@@ -2,7 +2,7 @@
 
 use blocklab_units::visible;
 
-use super::{Document, Entry, Kind, Part, Row, Table};
+use super::{Document, Entry, Kind, Part, Row, Table, split_at_code};
 
 /// The whole document; parts have an empty line between them.
 pub(super) fn print(document: &Document) -> String {
@@ -127,12 +127,8 @@ fn row(cells: &[&str]) -> String {
 /// those of a note, become one, as on a terminal.
 fn prose(text: &str) -> String {
     let text = text.lines().collect::<Vec<_>>().join(" ");
-    let parts: Vec<&str> = text.split('`').collect();
-    // An odd number of backticks is no pair: then they are plain letters.
-    if parts.len().is_multiple_of(2) {
-        return plain(&text);
-    }
-    let parts = parts.iter().enumerate().map(|(place, part)| {
+    let parts = split_at_code(&text).into_iter().enumerate();
+    let parts = parts.map(|(place, part)| {
         if place % 2 == 0 {
             plain(part)
         } else {

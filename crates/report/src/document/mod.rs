@@ -451,6 +451,17 @@ impl Document {
     }
 }
 
+/// A text in parts, every second of which stood between backticks and is code. An odd number of backticks
+/// makes no pairs: then they are plain letters.
+fn split_at_code(text: &str) -> Vec<&str> {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        vec![text]
+    } else {
+        parts
+    }
+}
+
 /// The reference to a source, such as `[2]`. A source that is not in the list yet is added.
 pub fn cited(sources: &mut Vec<String>, source: &str) -> String {
     let place = evidence::place(sources, |known| known == source, || source.to_owned());
@@ -525,6 +536,13 @@ mod tests {
             "### gp3:1TiB\n\n#### Limits\n\n|  | IOPS |\n| --- | --: |\n| gp3 | 16,000 |\n\
              | a\\|b \\<i\\> | 7 |\n\n- **gp3** by case a\n\n#### Sources\n\n- **\\[1\\]** https://example.org\n"
         );
+    }
+
+    /// The story: a note with one backtick lost it on its page, and the rest of it was code.
+    #[test]
+    fn a_single_backtick_is_a_letter() {
+        assert_eq!(html::prose("a`b").into_string(), "a`b");
+        assert_eq!(html::prose("a `b` c").into_string(), "a <code>b</code> c");
     }
 
     #[test]

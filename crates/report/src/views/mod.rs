@@ -29,7 +29,6 @@ use crate::document::{Document, Part};
 use crate::words::answer;
 use crate::words::facts;
 
-pub use crate::words::facts::target_lines;
 pub use advice::{advice, advice_verdict, money};
 pub use against::against_history;
 pub use arrivals::{

@@ -81,13 +81,20 @@ impl<'a> Grid<'a> {
     fn put(&mut self, evidence: &'a Evidence) {
         let case = evidence.case.as_deref();
         let title = evidence.name.as_str();
-        let column = place(&mut self.titles, |known| *known == title, || title);
         let row = place(
             &mut self.rows,
             |(known, _)| *known == case,
             || (case, Vec::new()),
         );
         let cells = &mut self.rows[row].1;
+        // A second figure of one name, such as a drift in per cent after one in time, has its own column.
+        let free = (0..self.titles.len())
+            .filter(|column| self.titles[*column] == title)
+            .find(|column| cells.get(*column).is_none_or(Option::is_none));
+        let column = free.unwrap_or(self.titles.len());
+        if column == self.titles.len() {
+            self.titles.push(title);
+        }
         cells.resize(cells.len().max(column + 1), None);
         cells[column] = Some(facts::quantity(evidence.value, evidence.unit));
     }
@@ -156,6 +163,20 @@ mod tests {
         let of_one = finding(&all[..2]);
         let grid = Grid::new(&of_one);
         assert_eq!(grid.line(), "rate 125 · limit 125");
+    }
+
+    /// The story: of a replay's drift in time and in per cent, only the latter was shown.
+    #[test]
+    fn two_figures_of_one_name_are_both_shown() {
+        let drifts =
+            |case, ns, percent| [("drift", Some(case), ns), ("drift", Some(case), percent)];
+        let one = finding(&drifts("a", 500.0, 2.0));
+        assert_eq!(Grid::new(&one).line(), "drift 500 · drift 2");
+        let two = finding(&[drifts("a", 500.0, 2.0), drifts("b", 600.0, 3.0)].concat());
+        let grid = Grid::new(&two);
+        assert_eq!(grid.titles, ["drift", "drift"]);
+        let cells = ["600", "3"].map(|text| Some(text.to_owned()));
+        assert_eq!(grid.rows[1], (Some("b"), cells.to_vec()));
     }
 
     #[test]

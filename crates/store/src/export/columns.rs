@@ -79,9 +79,9 @@ fn head(record: &Record, measurement: Option<&Measurement>) -> Named {
             Cell::Moment(record.started_at.parse().ok()),
         ),
         text("study", Some(&record.requested.name)),
-        text("target", Some(&targets.join(" "))),
-        text("origin", word(&record.origin).as_ref()),
-        text("run_status", word(&record.status).as_ref()),
+        text("target", Some(targets.join(" "))),
+        text("origin", word(&record.origin)),
+        text("run_status", word(&record.status)),
         text("case", measurement.map(|m| &m.case)),
         count("pass", measurement.map(|m| m.pass.into())),
     ]
@@ -113,7 +113,7 @@ fn figure(
 ) -> Named {
     let mut row = requested(job);
     let (direction, result) = direction.unzip();
-    row.push(name(
+    row.push(text(
         "direction",
         direction.map(|direction| direction.name()),
     ));
@@ -133,14 +133,14 @@ fn figure(
 fn requested(job: Option<&JobResult>) -> Named {
     vec![
         text("job", job.map(|j| &j.name)),
-        text("engine", job.map(|j| j.engine.to_string()).as_ref()),
-        text("pattern", job.map(JobResult::pattern_name).as_ref()),
-        text("block_size", job.map(JobResult::block_size_name).as_ref()),
+        text("engine", job.map(|j| j.engine.to_string())),
+        text("pattern", job.map(JobResult::pattern_name)),
+        text("block_size", job.map(JobResult::block_size_name)),
         count("block_bytes", job.and_then(JobResult::block_bytes)),
-        text("mix", job.map(JobResult::mix_name).as_ref()),
-        name("access", job.map(JobResult::access_name)),
-        name("durability", job.map(|j| j.durability.name())),
-        name("pace", job.map(|j| j.pace.name())),
+        text("mix", job.map(JobResult::mix_name)),
+        text("access", job.map(JobResult::access_name)),
+        text("durability", job.map(|j| j.durability.name())),
+        text("pace", job.map(|j| j.pace.name())),
         count("threads", reported(job.map(|j| j.threads))),
         count("depth", reported(job.map(|j| j.depth))),
         count("effective_depth", reported(job.map(|j| j.effective_depth))),
@@ -150,7 +150,7 @@ fn requested(job: Option<&JobResult>) -> Named {
             "requested_bytes_per_s",
             job.and_then(|j| j.requested_bytes_per_s),
         ),
-        text("stopped", job.and_then(|j| word(&j.stopped)).as_ref()),
+        text("stopped", job.and_then(|j| word(&j.stopped))),
     ]
 }
 
@@ -212,7 +212,7 @@ fn accounting(job: Option<&JobResult>, counts: Option<KnownAccounting>) -> Named
         count("job_in_flight", counts.and_then(|a| a.in_flight)),
         count("job_oldest_in_flight_ns", oldest_in_flight_ns),
         count("job_overdue", counts.and_then(|a| a.overdue)),
-        text("job_errors", job.map(errors).as_ref()),
+        text("job_errors", job.map(errors)),
     ]
 }
 
@@ -309,12 +309,8 @@ fn slice_direction(name: &str, length: Option<u64>, did: Option<IntervalDirectio
 }
 
 /// A named cell; here as below, `None` is an empty one.
-fn text(name: &str, value: Option<&String>) -> (String, Cell) {
-    (name.into(), Cell::Text(value.cloned()))
-}
-
-fn name(column: &str, value: Option<&str>) -> (String, Cell) {
-    (column.into(), Cell::Text(value.map(str::to_owned)))
+fn text(name: &str, value: Option<impl Into<String>>) -> (String, Cell) {
+    (name.into(), Cell::Text(value.map(Into::into)))
 }
 
 fn count(name: &str, value: Option<u64>) -> (String, Cell) {

@@ -16,7 +16,6 @@ use blocklab_store::Store;
 use blocklab_units::Nanos;
 use blocklab_workload::Plan;
 
-use super::clock::now;
 use super::environment::{self, Presence, Texts};
 use super::share::Share;
 use super::{
@@ -46,7 +45,7 @@ pub(super) fn run(
     for part in &parts {
         out.print(&on_host(&part.host, &dialect::header(&part.prepared)))?;
     }
-    let begun = now();
+    let begun = Instant::now();
     let end = hosts.run(&load(&parts, own)?, &mut |_host, _event| ())?;
     conclude(&mut out, &parts, &end, begun)
 }

@@ -12,8 +12,6 @@ use std::time::Instant;
 use blocklab_fio::{Idleness, Profiled};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use super::clock::now;
-
 /// Bytes that a unit of work touches.
 const UNIT: usize = 32 << 10;
 /// Number of units from which the duration of one is calculated.
@@ -65,7 +63,7 @@ impl Profiler {
             how,
             unit,
             counters: counters.collect(),
-            begun: now(),
+            begun: Instant::now(),
             over,
         }
     }
@@ -120,7 +118,7 @@ fn calibrate() -> UnitTime {
     let mut times = Vec::new();
     for _ in 0..SAMPLES {
         let rounds = (0..5).map(|_| {
-            let begun = now();
+            let begun = Instant::now();
             unit(&mut page);
             begun.elapsed()
         });

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use blocklab_console::terminal;
@@ -15,7 +15,6 @@ use blocklab_fio::{CloneFacts, Program};
 use blocklab_units::Nanos;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::clock::now;
 use blocklab_results::output::{self, Over};
 
 /// How often a program is checked for whether it has ended.
@@ -83,7 +82,7 @@ fn run(name: &str, program: &Program, over: &AtomicBool) -> Result<()> {
 
 /// Waits for a time, or until `is_over` returns true. True, if the whole time has passed.
 fn wait_times_out(time: Nanos, mut is_over: impl FnMut() -> bool) -> bool {
-    let begun = now();
+    let begun = Instant::now();
     while begun.elapsed() < Duration::from_nanos(time.0) {
         if is_over() {
             return false;

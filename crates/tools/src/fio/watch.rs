@@ -17,7 +17,6 @@ use blocklab_units::Nanos;
 use blocklab_workload::{Case, Job};
 
 use super::artifacts::{self, Aggregate};
-use super::clock::now;
 use super::debug::Debug;
 use super::files::{self, Around};
 use super::output::Out;
@@ -116,7 +115,7 @@ impl<'a> Watcher<'a> {
             before: Vec::new(),
             epochs_ms: Vec::new(),
             programs: Programs::default(),
-            begun: now(),
+            begun: Instant::now(),
         }
     }
 

@@ -3,6 +3,8 @@
 
 use serde::Serialize;
 
+use crate::SECOND;
+
 /// Widths in seconds; each is a multiple of the one before.
 const WIDTHS: [u64; 14] = [
     1, 5, 10, 30, 60, 300, 600, 1800, 3600, 10_800, 21_600, 43_200, 86_400, 604_800,
@@ -11,7 +13,6 @@ const WIDTHS: [u64; 14] = [
 const MAX_SLOTS: usize = 2048;
 /// Most slots of the result.
 const MAX_RESULT_SLOTS: u64 = 24;
-const SECOND: u64 = 1_000_000_000;
 
 /// A slot of time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

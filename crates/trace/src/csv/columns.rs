@@ -2,8 +2,7 @@
 
 use blocklab_units::{SECTOR, did_you_mean};
 
-use super::SECOND;
-use crate::Clock;
+use crate::{Clock, SECOND};
 
 /// A column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,9 +3,8 @@
 use blocklab_units::{SECTOR, did_you_mean};
 
 use super::Column::Number;
-use super::SECOND;
 use super::columns::{Columns, Separator, Words, plain};
-use crate::Clock;
+use crate::{Clock, SECOND};
 
 /// A public trace collection whose columns are known.
 pub struct Preset {

@@ -19,14 +19,13 @@ use blocklab_units::count;
 use blocklab_workload::{Direction, Extent};
 
 use crate::character::{Character, Characterizer, PAGE, Space, Streams, page_key};
-use crate::{Operation, Source, TraceError};
+use crate::{Operation, SECOND, Source, TraceError};
 
 pub use compare::{Compared, compared};
 use heat::{Heat, Zone};
 use phases::Phase;
 pub use text::study;
 
-const SECOND: u64 = 1_000_000_000;
 /// Longest trace in seconds. Times beyond it usually come from a wrong column or unit.
 const LONGEST_S: u64 = 400 * 86_400;
 /// If random or sequential operations have at most this share of the operations of both, they are added

@@ -13,9 +13,10 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
+use crate::SECOND;
 use crate::csv::{Separator, split};
 
-use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, interval_length};
+use super::{Metric, Sample, Samples, WantedRates, figure, interval_length};
 
 /// A metric that CloudWatch has.
 #[derive(Clone, Copy)]
@@ -114,7 +115,9 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
     refuse_several_volumes(&series)?;
     let length_ns = interval_length(smallest_gap(&series), wanted.every_ns)?;
     let Some(period) = length_ns else {
-        return Err("a single period: how long it is, is not in it: add --every 60s".to_owned());
+        return Err(
+            "fewer than two periods: how long one is, is not in it: add --every 60s".to_owned(),
+        );
     };
     for one in series.iter().filter(|one| one.known.is_sum) {
         // Values may be missing, or the metric was asked for with a longer period than the others.

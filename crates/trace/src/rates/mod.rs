@@ -18,7 +18,8 @@ use std::collections::{BTreeMap, HashMap};
 use blocklab_units::{Nanos, agreeing, plural};
 use serde::Serialize;
 
-const SECOND: u64 = 1_000_000_000;
+use crate::SECOND;
+
 /// Most intervals of a table: more than ten years of minutes.
 const MAX_INTERVALS: usize = 6_000_000;
 

@@ -13,7 +13,9 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use serde_json::Value;
 
-use super::{Metric, SECOND, Sample, Samples, WantedRates, figure, interval_length};
+use crate::SECOND;
+
+use super::{Metric, Sample, Samples, WantedRates, figure, interval_length};
 
 /// The most that a clock is taken to have been set back between two reports: an hour of daylight saving
 /// time, and as much for reports that are missing.

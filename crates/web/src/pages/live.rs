@@ -226,26 +226,24 @@ pub fn live(id: &str, follower: &mut Follower) -> Result<Option<Page>, SpoolErro
         .progress()
         .record()
         .map_or(id, |record| &record.requested.name);
+    let words = &state.words;
     let places = [
-        ("figures", "In the last second"),
-        ("in_flight", "In flight"),
-        ("credits", "Burst credits"),
-        ("limit", "Waits for"),
+        ("figures", "In the last second", &words.figures),
+        ("in_flight", "In flight", &words.in_flight),
+        ("credits", "Burst credits", &words.credits),
+        ("limit", "Waits for", &words.limit),
     ];
-    // As JSON, a text can be looked up by the HTML id of its place, as the page's script does it.
-    let words = serde_json::to_value(&state.words).expect("words");
-    let text = |place: &str| words[place].as_str().unwrap_or_default().to_owned();
     let main = html! {
         div id="live" data-run=(id) data-state=(if state.is_running { "running" } else { "done" }) data-frames="0" {
             h1 { (name) }
             p class="answer" id="state" aria-live="polite" {
-                (text("state"))
+                (words.state)
                 @if !state.is_running { " – the run was killed there" }
             }
             p id="result" hidden[state.is_running] { a href={ "/run/" (id) } { "What was measured" } }
             dl class="now" {
-                @for (place, name) in places {
-                    div { dt { (name) } dd id=(place) class="words" { (text(place)) } }
+                @for (place, name, text) in places {
+                    div { dt { (name) } dd id=(place) class="words" { (text) } }
                 }
             }
             div class="card grid-2 needs-script" id="charts" {}

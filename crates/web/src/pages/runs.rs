@@ -117,8 +117,9 @@ impl Filter {
         }
     }
 
-    /// Whether a run fits every filter that is not empty. Any text contains an empty one; it is asked
-    /// for only with the targets, of which a run may have none, and the status, which must be equal.
+    /// Whether a run fits every filter that is not empty. Any text contains an empty filter. Only two
+    /// filters need a check for it: targets, of which a run may have none, and the status, which must be
+    /// equal.
     fn matches(&self, indexed: &Indexed<RunHead>) -> bool {
         let run = &indexed.run;
         let head = indexed.head.as_ref();
@@ -177,8 +178,8 @@ fn status(run: &Listed) -> &'static str {
     }
 }
 
-/// The list of the runs that match the filter. `is_running` tells of the id of an unfinished run
-/// whether it is going on; it reads a file, so it is asked only for runs that are shown.
+/// The list of the runs that match the filter. `is_running`: whether the unfinished run of this id is
+/// going on; it reads a file, so it is called only for runs that are shown.
 pub fn runs(
     store: &Path,
     index: &Index<RunHead>,

@@ -81,7 +81,7 @@ impl Worker {
             return;
         };
         let recorder = &self.first.recorder;
-        let late = issue_rules.overdue(end, self.first.typical_len);
+        let late = issue_rules.overdue(end);
         for (direction, missed) in Direction::MOVING.into_iter().zip(late).filter(|_| measured) {
             recorder.overdue.add(missed.count);
             missed.record(direction, end, recorder);

@@ -45,8 +45,6 @@ pub(super) struct WorkerJob {
     pub(super) pacer: Pacer,
     /// The rule that set the budget.
     pub(super) budget_reason: Stopped,
-    /// The length that operations are assumed to have which were never drawn: the smallest.
-    pub(super) typical_len: u32,
     pub(super) pooled: Option<Box<InPool>>,
 }
 
@@ -104,7 +102,6 @@ impl WorkerJob {
             pacer,
             recorder: own.recorder,
             budget_reason: budget.end,
-            typical_len: job.sizes.smallest().0 as u32,
             pooled,
         })
     }
@@ -193,9 +190,8 @@ impl WorkerJob {
     /// (`measured`), they are counted as missed.
     #[cold]
     pub(super) fn give_up_schedule(&mut self, end: Nanos, measured: bool) {
-        let given_up = self.pacer.give_up(end, self.typical_len);
-        let missed = [given_up, self.pacer.overdue(end, self.typical_len)];
-        for missed in missed.into_iter().filter(|_| measured) {
+        let missed = self.pacer.give_up_rest(end).into_iter();
+        for missed in missed.filter(|_| measured) {
             self.miss(missed, end);
         }
     }

@@ -9,7 +9,7 @@ use super::Direction;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Priority {
-    /// Nice value of the processor scheduler, -20 (first) to 19 (last); 0 changes nothing.
+    /// Added to the nice value of the program, as nice(2) does: -20 (first) to 19 (last); 0 changes nothing.
     pub nice: i32,
     /// Priority of the block layer's scheduler.
     pub io: Option<IoPriority>,

@@ -73,13 +73,10 @@ fn row(answer: &Answer, begins: Option<u64>, fit: &Fit) -> Row {
     };
     let slow = outcome.map(|outcome| format!("{} %", trimmed(outcome.above_10_ms_percent, 2)));
     let p99 = outcome.map(|outcome| latency(outcome.latency_p99_ns as f64));
-    let first = answer
-        .outcome
-        .as_ref()
-        .and_then(|outcome| outcome.first_late_ns);
     let (verdict, ink) = match answer.verdict {
         Verdict::Fits => ("fits".to_owned(), Ink::Green),
         Verdict::FitsUntil => {
+            let first = outcome.and_then(|outcome| outcome.first_late_ns);
             let until = first.map_or_else(dash, |first| moment(begins, first));
             (format!("fits until {until} (credits)"), Ink::Yellow)
         }
