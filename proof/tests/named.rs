@@ -137,7 +137,7 @@ fn below_the_limit_latency_is_named_with_what_would_reach_it() {
     for depth in ["1", "2", "16"] {
         let load = format!("--rw randread --bs 16k --runtime 10s --depth {depth}");
         names(&native(&[io2], &load), LATENCY);
-        names(&native(&[io2], &load), "in flight would reach 64,000 IOPS");
+        names(&native(&[io2], &load), "in flight to reach 64,000 IOPS");
     }
 }
 

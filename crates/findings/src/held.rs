@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use blocklab_device::{Covers, Limit, LimitKind, LimitUnit};
+use blocklab_device::{Covers, Limit, LimitKind, LimitName, LimitUnit};
 use blocklab_record::{LimitUse, Measurement, ModelUse, Record};
 use blocklab_units::Nanos;
 
@@ -146,9 +146,14 @@ pub(crate) fn bound<'a>(cases: &Cases<'a>, case: &CaseView<'a>) -> Bound<'a> {
     }
     let mut used = used_limits(cases.record, case);
     // What is in service holds its place while it waits for another limit, which so fills the queue.
-    if used.iter().any(|limit| limit.holds() && !limit.is_queue()) {
-        used.retain(|limit| !limit.is_queue());
-    }
+    let rates = used
+        .iter()
+        .filter(|limit| limit.holds() && !limit.is_queue());
+    let rates: Vec<&LimitName> = rates.map(|limit| &limit.limit.name).collect();
+    used.retain(|limit| {
+        let mut rates = rates.iter();
+        !limit.is_queue() || rates.all(|rate| is_of_another_volume(rate, &limit.limit.name))
+    });
     // A job that got its rate was not held back, and a full processor would be the first cause.
     if is_met(case) || processor::is_limited(cases, case) {
         return Bound::Nothing;
@@ -390,11 +395,18 @@ fn waits_ns(model: &ModelUse, limit: &LimitUse) -> (f64, f64) {
             continue;
         }
         match one.limit.kind {
+            // What waits in the queue of one volume never comes to the limits of another.
+            LimitKind::QueueDepth if is_of_another_volume(&one.limit, &limit.limit) => {}
             LimitKind::QueueDepth => in_queue += one.waited_ns as f64,
             _ => at_limits += one.waited_ns as f64,
         }
     }
     (in_queue, at_limits)
+}
+
+/// Whether both are limits of volumes, and of unlike ones.
+fn is_of_another_volume(one: &LimitName, other: &LimitName) -> bool {
+    one.volumes.is_some() && other.volumes.is_some() && one.owner != other.owner
 }
 
 /// How many parts an operation on the targets of a limit has on average. Each part waits in the queue of

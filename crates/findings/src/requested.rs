@@ -1,6 +1,7 @@
 //! Whether jobs with a rate got it.
 
 use blocklab_record::{JobResult, PaceKind};
+use blocklab_workload::Direction;
 
 use crate::view::CaseView;
 
@@ -91,10 +92,16 @@ fn scatter(job: &JobResult, share: f64) -> f64 {
 /// How far a job stayed below the rate that it asked for.
 pub(crate) fn missed(job: &JobResult) -> Option<RequestedRate> {
     let found = delivered(job)?;
-    // More is missing than the end of a run and chance explain.
-    let is_short = found.share() < REACHED - scatter(job, found.share());
+    // More is missing than the end of a run and chance explain. A job that reads back what it wrote has its
+    // rate over the time of both.
+    let is_short = !reads_back(job) && found.share() < REACHED - scatter(job, found.share());
     // What was due in the last moments had no time to begin: of a low rate, the last one of each thread.
     let late = found.overdue as f64 / job.accounting.issued.max(1) as f64;
     let is_late = late > LATE && found.overdue > u64::from(job.threads);
     (is_short || is_late).then_some(found)
+}
+
+/// Whether a job reads what it wrote when it has written all of it.
+pub(crate) fn reads_back(job: &JobResult) -> bool {
+    job.verified.is_some() && job.directions.contains_key(&Direction::Write)
 }

@@ -6,6 +6,7 @@ use crate::hit::{Hit, per_case, per_run, warning};
 use crate::statement::{delay, percent as share_of, word};
 use crate::view::{CaseView, Cases, disk_bytes, lies_in_memory};
 use crate::{Confidence, Finding};
+use blocklab_record::Origin;
 use blocklab_workload::{Access, Direction, EngineKind};
 
 /// Fewer bytes than this are no evidence: metadata and neighbours weigh as much.
@@ -22,7 +23,8 @@ pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Measure the device with direct access, or a file much larger than the memory; \
                   keep the figures only if the page cache is what you want to know.";
     per_case(cases, "page-cache", Some(advice), |case| {
-        if !cases.on_storage() || !is_buffered(case) {
+        let is_real = cases.on_storage() || cases.record.origin == Origin::Imported;
+        if !is_real || !is_buffered(case) {
             return None;
         }
         let Some(share) = Share::of_devices(cases, case, Direction::Read) else {
@@ -354,6 +356,10 @@ mod tests {
         let finding = the(&quick(1500.0), "page-cache");
         assert_eq!(finding.confidence, Confidence::Medium);
         silent(&quick(80_000.0), "page-cache");
+        // The story: what fio read from memory, imported, was "sound".
+        let mut imported = quick(1500.0);
+        imported.origin = Origin::Imported;
+        the(&imported, "page-cache");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use blocklab_record::Stopped;
+use blocklab_record::{Origin, Stopped};
 use blocklab_stats::{in_flight, ratio};
 use blocklab_units::stated;
 use blocklab_workload::Direction;
@@ -12,7 +12,8 @@ use super::job_latency;
 use super::limits::whose;
 use super::processor;
 use super::sibling::{Axis, families};
-use crate::held::{Bound, NEAR, UsedLimit, bound, target_latency_ns};
+use super::submission::blocks_on_submission;
+use crate::held::{Bound, NEAR, UsedLimit, bound, used_limits};
 use crate::hit::{Hit, info, joined, per_case, warning};
 use crate::requested::worst;
 use crate::statement::{Slot, delay, fixed, in_unit, number, percent as share, word};
@@ -32,26 +33,6 @@ const LEVEL: f64 = 0.95;
 const SAME: f64 = 0.95;
 /// A deeper sibling that waits this many times as long for the same rate only queues.
 const QUEUES: f64 = 1.5;
-
-/// An engine kept fewer operations in flight than requested.
-pub(super) fn useless_depth(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Use io_uring or libaio for depth, or more threads.";
-    per_case(cases, "useless-depth", Some(advice), |case| {
-        let job = case.jobs().find(|job| job.effective_depth < job.depth)?;
-        Some(
-            warning(
-                "{} keeps {} operation in flight per thread: the depth of {} had no effect",
-                [
-                    word(job.engine.to_string()),
-                    number(f64::from(job.effective_depth)),
-                    number(f64::from(job.depth)),
-                ],
-            )
-            .with("requested depth", f64::from(job.depth), "")
-            .with("depth in force", f64::from(job.effective_depth), ""),
-        )
-    })
-}
 
 const TOO_MANY: &str = "IOPS × latency is {} above the queue depth (Little's law): the accounting of \
                         time was disturbed";
@@ -109,7 +90,20 @@ fn is_explained(cases: &Cases<'_>, case: &CaseView<'_>, percent: f64) -> bool {
         || cases.keeps_shares(case)
         || cases.holds_operations_back(case);
     let own = processor::own_share_percent(cases, case).unwrap_or(0.0);
-    percent < 0.0 && (waits || own >= -percent / 2.0 || processor::is_limited(cases, case))
+    let is_explained = waits || own >= -percent / 2.0 || processor::is_limited(cases, case);
+    let blocks = case.jobs().any(|job| blocks_on_submission(cases, job));
+    percent < 0.0 && (is_explained || blocks || is_work_of_another_tool(cases, case))
+}
+
+/// Another program takes up to this long for an operation of its own, and does not report it: fio 0.7 to 1.9 µs
+/// at depth 1 on two processors.
+const WORK_OF_ANOTHER_TOOL_NS: f64 = 5_000.0;
+
+/// Whether an imported run spent no more time outside of the latencies than another program works for an
+/// operation. The slots of a thread are empty for as long.
+fn is_work_of_another_tool(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    let empty = case.slots() as f64 - case.mean_in_flight();
+    cases.record.origin == Origin::Imported && empty / case.iops() * 1e9 <= WORK_OF_ANOTHER_TOOL_NS
 }
 
 /// Adds the figures of a case that Little's law relates: rate, latency and operations in flight. It is
@@ -126,56 +120,25 @@ fn with_figures_of(hit: Hit, case: &CaseView<'_>) -> Hit {
         .with_of(case.name, "in flight", case.slots() as f64, "")
 }
 
-/// Share of the latency from which the wait for a batch is worth a figure.
-const BATCH_PERCENT: f64 = 5.0;
-
-/// A completion is handled with the others of its batch, and its latency lasts until then. The model
-/// knows when its target was done; of a real one it is only certain that the wait is in the figure.
-pub(super) fn batched(cases: &Cases<'_>) -> Vec<Finding> {
-    let advice = "Compare latencies only with those of the same batch; with completions taken one \
-                  by one (batch_complete = 1) they are the target's.";
-    per_case(cases, "batched-completions", Some(advice), |case| {
-        let at_a_time = cases.completions_at_a_time(case);
-        if at_a_time < 2 || case.is_null() || case.latency_ns() <= 0.0 {
-            return None;
-        }
-        let (taken, latency) = (number(f64::from(at_a_time)), case.latency_ns());
-        let Some(target) = target_latency_ns(case) else {
-            let hit = info(
-                "completions are taken {} at a time: the latency of each, {} on average, lasts \
-                 until the others of its batch are there",
-                [taken, delay(latency)],
-            );
-            return Some(hit.with("completions at a time", f64::from(at_a_time), ""));
-        };
-        let waited = latency - target;
-        let percent = waited / latency * 100.0;
-        (percent >= BATCH_PERCENT).then(|| {
-            info(
-                "completions are taken {} at a time: {} of the mean latency is the wait for the \
-                 others of a batch, {} of {}",
-                [taken, share(percent), delay(waited), delay(latency)],
-            )
-            .with("completions at a time", f64::from(at_a_time), "")
-            .with("mean latency", latency, "ns")
-            .with("mean latency of the target", target, "ns")
-        })
-    })
-}
-
 /// The rate is depth over latency, and more depth gives more. In a closed loop the law holds for
 /// a saturated device too. The model knows for what operations waited. On a real disk only a deeper
 /// sibling shows it; without one, a case with few operations in flight gets a finding of less
 /// confidence.
 pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
-    let (mut hits, mut at_limit, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut hits, mut at_limit, mut flushing) = (Vec::new(), Vec::new(), Vec::new());
+    let mut unknown = Vec::new();
     for case in &cases.list {
         match bound(cases, case) {
             Bound::Latency(Some(next)) if next.share() >= 1.0 - NEAR => {
                 at_limit.push((case.name, reached(cases, case, &next)));
             }
             Bound::Latency(next) => hits.push((case.name, modelled(cases, case, next.as_ref()))),
-            Bound::Unknown => unknown.push(case),
+            Bound::Unknown => {
+                match job_latency::by_flushes(case).filter(|_| waits_freely(cases, case)) {
+                    Some(hit) => flushing.push((case.name, hit)),
+                    None => unknown.push(case),
+                }
+            }
             Bound::Nothing => {
                 let found = job_latency::beside_rates(cases, case);
                 hits.extend(found.map(|hit| (case.name, hit)));
@@ -192,29 +155,49 @@ pub(super) fn latency_bound(cases: &Cases<'_>) -> Vec<Finding> {
     let deepest = cases.list.iter().map(CaseView::slots).max().unwrap_or(0);
     let alone = unknown.iter().filter(|case| {
         // Through the page cache, a single operation may cost more processor than waiting.
-        let few = case.slots() == 1 || (case.slots() <= FEW && case.slots() == deepest);
+        let is_deepest = case.slots() == deepest;
+        let few = case.slots() == 1 || (is_few(case) && is_deepest);
         let single = few && case.is_direct() && !compared.contains(case.name);
-        let is_free = group::reached(cases, case).is_none();
-        single && is_free && case.is_saturating() && is_waiting(cases, case) && !cases.in_memory()
+        single && case.is_saturating() && waits_freely(cases, case)
     });
-    hits.extend(alone.map(|case| (case.name, single(case))));
+    let (one, few): (Vec<&&CaseView<'_>>, Vec<_>) = alone.partition(|case| case.slots() == 1);
+    hits.extend(one.into_iter().map(|case| (case.name, single(case))));
+    let few = few.into_iter().map(|case| (case.name, single(case)));
     [
         joined(cases, "latency-bound", Some(MORE_IN_FLIGHT), hits),
         joined(cases, "latency-bound", Some(MORE_OF_BOTH), at_limit),
+        joined(cases, "latency-bound", Some(FEWER_FLUSHES), flushing),
+        joined(cases, "latency-bound", Some(TRY_DEEPER), few),
     ]
     .concat()
 }
 
 const MORE_IN_FLIGHT: &str = "More operations in flight give more, until the target is full.";
+const TRY_DEEPER: &str = "Measure with twice as many in flight: if that gives more, latency is the limit, and \
+    else the target is full.";
+const FEWER_FLUSHES: &str = "Fewer flushes give more, one for several writes, as databases do that commit in \
+    groups; so does a device that flushes sooner, as those that keep their cache through a loss of power.";
 const MORE_OF_BOTH: &str = "More takes both: more operations in flight, and a volume or an instance \
     with a higher limit.";
 
 /// With at most this many in flight, and nothing deeper in the run, latency may be all that bounds a rate.
 const FEW: u64 = 16;
+/// And with at most this many bytes: only a target that moves gigabytes a second has more than these on their
+/// way.
+const FEW_BYTES: f64 = 1_048_576.0;
+
+fn is_few(case: &CaseView<'_>) -> bool {
+    case.slots() <= FEW && case.slots() as f64 * case.bytes_per_io() <= FEW_BYTES
+}
+
+/// Whether the case waits for its target, which no control group and no memory stands in for.
+fn waits_freely(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
+    is_waiting(cases, case) && group::reached(cases, case).is_none() && !cases.in_memory()
+}
 
 /// The model knows that nothing but its latency holds the case back, and which limit is next.
 fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
-    let hit = info(LATENCY, latency_slots(case));
+    let hit = beside_waits(info(LATENCY, latency_slots(case)), cases, case);
     // A flush waits for all that its thread has in flight, so that more does not give as much more.
     let is_in_proportion = !case.does(Direction::Sync) || case.slots() == case.threads();
     // Of jobs that run at different times, a limit counts the mean over all of it; and a load that holds
@@ -228,8 +211,27 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
     with_figures_of(hit, case)
 }
 
-/// How many operations in flight would reach `next`, the next limit of the model, or the rate that
-/// was requested, where that is less.
+/// Share of its time in the device from which the wait of an operation for a limit is worth a figure.
+const FELT: f64 = 0.1;
+
+/// Adds the limit for which operations wait longest, and for which share of their time.
+fn beside_waits(hit: Hit, cases: &Cases<'_>, case: &CaseView<'_>) -> Hit {
+    let used = used_limits(cases.record, case).into_iter();
+    let longest = used.max_by(|a, b| a.waited_share.total_cmp(&b.waited_share));
+    match longest.filter(|limit| limit.waited_share >= FELT) {
+        Some(limit) => hit.alone(
+            "; {} of the latency is a wait for {}",
+            [
+                share(limit.waited_share * 100.0),
+                fixed(limit.limit.name.to_string()),
+            ],
+        ),
+        None => hit,
+    }
+}
+
+/// How many operations in flight it takes to reach `next`, the next limit of the model, or the rate that was
+/// requested, where that is less: at this latency each, and it grows on the way.
 fn would_reach(hit: Hit, cases: &Cases<'_>, case: &CaseView<'_>, next: &UsedLimit<'_>) -> Hit {
     let slots = case.slots() as f64;
     let is_one_job = case.passes.iter().all(|pass| pass.jobs.len() == 1);
@@ -241,7 +243,7 @@ fn would_reach(hit: Hit, cases: &Cases<'_>, case: &CaseView<'_>, next: &UsedLimi
         let requested = in_unit(missed.requested, missed.unit);
         return hit
             .alone(
-                "; about {} in flight would reach the {} requested",
+                "; it takes at least {} in flight to reach the {} requested",
                 [number(enough), requested],
             )
             .with("in flight that reach the requested rate", enough, "");
@@ -253,7 +255,7 @@ fn would_reach(hit: Hit, cases: &Cases<'_>, case: &CaseView<'_>, next: &UsedLimi
         in_unit(next.value(), next.unit())
     };
     hit.alone(
-        "; about {} in flight would reach {}{}",
+        "; it takes at least {} in flight to reach {}{}",
         [
             number(enough),
             limit,
@@ -421,7 +423,7 @@ fn queues(family: &[&CaseView<'_>], deep: &CaseView<'_>) -> Option<Hit> {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::{ModelUse, Record, TargetUse};
+    use blocklab_record::Record;
     use blocklab_workload::{Case, Job, Plan, Pooled, Share};
 
     use super::*;
@@ -434,25 +436,6 @@ mod tests {
             iops: vec![iops; 3],
             ..Sketch::default()
         }
-    }
-
-    #[test]
-    fn depth_does_nothing_for_a_synchronous_engine() {
-        let sketch = |engine, depth| {
-            record(&[Sketch {
-                engine,
-                depth,
-                ..Sketch::default()
-            }])
-        };
-        let finding = the(&sketch("psync", 16), "useless-depth");
-        assert_eq!(
-            finding.statement,
-            "rand4k-q32-read: psync keeps 1 operation in flight per thread: the depth of 16 had \
-             no effect."
-        );
-        silent(&sketch("psync", 1), "useless-depth");
-        silent(&sketch("libaio", 16), "useless-depth");
     }
 
     /// The story: CrystalDiskMark of old reports no latency, and two depths with the same rate were said
@@ -527,6 +510,33 @@ mod tests {
         );
     }
 
+    /// The story: fio read 187,502 times a second from memory, 4.48 µs each: "16 % below the queue depth: measure
+    /// again on a quiet machine". fio itself worked for 0.9 µs between two reads.
+    #[test]
+    fn another_tool_works_between_two_operations() {
+        let imported = |latency_us: f64, origin| {
+            let mut record = record(&[Sketch {
+                depth: 1,
+                latency_ns: Some(latency_us * 1e3),
+                ..Sketch::default()
+            }]);
+            record.origin = origin;
+            record
+        };
+        // 20 of 100 µs, and 4 of 20: on both sides of [`WORK_OF_ANOTHER_TOOL_NS`].
+        the(&imported(80.0, Origin::Imported), "littles-law");
+        let mut quick = imported(80.0, Origin::Imported);
+        for job in quick.measurements.iter_mut().flat_map(|m| &mut m.jobs) {
+            for moved in job.directions.values_mut() {
+                moved.ios *= 5;
+                moved.service.mean_ns /= 5.0;
+            }
+        }
+        silent(&quick, "littles-law");
+        quick.origin = Origin::Measured;
+        the(&quick, "littles-law");
+    }
+
     /// The story: two workloads with a skew on two volumes: the threads of one waited for the other, as
     /// requested, and the law was broken by 49 %: "measure again on a quiet machine".
     #[test]
@@ -569,53 +579,6 @@ mod tests {
         silent(&planned(|job| job.batch.low = 8), "littles-law");
         silent(&planned(|job| job.no_overlap = true), "littles-law");
         the(&planned(|_| {}), "littles-law");
-    }
-
-    /// The story: a load that took its completions 16 at a time had twice the latency of its volume,
-    /// and the only finding was that latency is the limit.
-    #[test]
-    fn the_wait_for_a_batch_is_told_from_the_latency_of_the_target() {
-        let batched = |at_a_time: u32, mut record: Record| {
-            let mut job = Job {
-                depth: 32,
-                ..Job::default()
-            };
-            job.batch.complete = at_a_time;
-            let name = record.measurements[0].case.clone();
-            let case = Case::new(name, 0, vec![job]);
-            record.requested.plan = Some(Plan::once("study", "", vec![case]));
-            record
-        };
-        let real = the(&batched(16, with_latency(1.0)), "batched-completions");
-        assert_eq!(
-            real.statement,
-            "rand4k-q32-read: completions are taken 16 at a time: the latency of each, 3.20 ms on \
-             average, lasts until the others of its batch are there."
-        );
-        silent(&batched(1, with_latency(1.0)), "batched-completions");
-        let modelled = |share_in_target: f64| {
-            let mut record = batched(16, with_latency(1.0));
-            for pass in &mut record.measurements {
-                let in_target = TargetUse {
-                    target: 0,
-                    ios: 1000,
-                    bytes: 4_096_000,
-                    in_device_ns: (3_200_000_000.0 * share_in_target) as u64,
-                };
-                pass.model = Some(Box::new(ModelUse {
-                    targets: vec![in_target],
-                    limits: Vec::new(),
-                }));
-            }
-            record
-        };
-        let waits = the(&modelled(0.5), "batched-completions");
-        assert_eq!(
-            waits.statement,
-            "rand4k-q32-read: completions are taken 16 at a time: 50 % of the mean latency is the \
-             wait for the others of a batch, 1.60 ms of 3.20 ms."
-        );
-        silent(&modelled(0.98), "batched-completions");
     }
 
     /// Two jobs in a pool of 32: each has half of it in flight, and both once had to have 32.
@@ -675,6 +638,25 @@ mod tests {
         silent(&record(&[cached]), "latency-bound");
     }
 
+    /// The story: of 16 loads of a few blocks that had more than 1 MiB in flight, all were told that latency may be
+    /// the limit. Twice as many in flight gave more in three.
+    #[test]
+    fn a_few_large_blocks_may_fill_a_target() {
+        let of_size = |kib: u64| {
+            record(&[Sketch {
+                block: kib * 1024,
+                ..at(16, 10_000.0)
+            }])
+        };
+        // On both sides of [`FEW_BYTES`].
+        let few = the(&of_size(64), "latency-bound");
+        assert!(
+            few.advice
+                .is_some_and(|advice| advice.starts_with("Measure with twice as many"))
+        );
+        silent(&of_size(128), "latency-bound");
+    }
+
     #[test]
     fn a_sibling_that_flushes_is_no_sibling() {
         let mut record = record(&[at(1, 1000.0), at(32, 26_000.0)]);
@@ -684,8 +666,9 @@ mod tests {
             .step_by(2)
             .flat_map(|m| &mut m.jobs)
         {
-            let reads = job.directions[&Direction::Read].clone();
-            job.directions.insert(Direction::Sync, reads);
+            let mut sync = job.directions[&Direction::Read].clone();
+            sync.service.mean_ns /= 4.0;
+            job.directions.insert(Direction::Sync, sync);
         }
         assert_eq!(the(&record, "latency-bound").confidence, Confidence::Medium);
     }

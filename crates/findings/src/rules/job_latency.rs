@@ -8,10 +8,10 @@ use blocklab_record::{JobResult, PaceKind};
 use blocklab_workload::Direction;
 
 use super::processor;
-use crate::held::FULL;
+use crate::held::{FULL, NEAR};
 use crate::hit::{Hit, info};
 use crate::requested::is_missed;
-use crate::statement::{delay, fixed, listed, number};
+use crate::statement::{delay, fixed, listed, number, percent as share_of};
 use crate::view::{CaseView, Cases, job_latency_sum_ns};
 
 /// The finding that latency bounds the jobs without a rate of a case that no limit of its model holds back;
@@ -56,6 +56,46 @@ pub(super) fn beside_rates(cases: &Cases<'_>, case: &CaseView<'_>) -> Option<Hit
     )
 }
 
+/// Share of the time of its threads from which on flushes are what a job waits for.
+const MOSTLY: f64 = 0.5;
+
+/// The finding that flushes take most of the time of the jobs without a rate that flush; `None`: they take
+/// less.
+pub(super) fn by_flushes(case: &CaseView<'_>) -> Option<Hit> {
+    let flushing: Vec<&JobResult> = case
+        .jobs()
+        .filter(|job| is_unpaced(job) && has_flushes(job))
+        .collect();
+    let (mut flushes, mut flushing_ns, mut thread_ns) = (0.0, 0.0, 0.0);
+    for job in &flushing {
+        let sync = &job.directions[&Direction::Sync];
+        flushes += sync.ios as f64;
+        flushing_ns += sync.ios as f64 * sync.service.mean_ns;
+        thread_ns += job.elapsed_ns as f64 * f64::from(job.threads);
+    }
+    let share = flushing_ns / thread_ns;
+    if !(MOSTLY..=1.0 + NEAR).contains(&share) {
+        return None;
+    }
+    let names: BTreeSet<&str> = flushing.iter().map(|job| &*job.name).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let of_jobs = match case.only_job() {
+        Some(_) => String::new(),
+        None => format!(" of {}", listed(&names, "and")),
+    };
+    let percent = share * 100.0;
+    let hit = info(
+        "flushes are the limit{}: they take {} of the time, {} each",
+        [
+            fixed(of_jobs),
+            share_of(percent),
+            delay(flushing_ns / flushes),
+        ],
+    );
+    let hit = hit.with("share of the time in flushes", percent, "%");
+    Some(hit.with("mean time of a flush", flushing_ns / flushes, "ns"))
+}
+
 /// Whether a job begins its next operation as soon as one is done.
 fn is_unpaced(job: &JobResult) -> bool {
     let has_rate = job.requested_iops.is_some() || job.requested_bytes_per_s.is_some();
@@ -95,9 +135,10 @@ fn mean_latency_ns(jobs: &[&JobResult]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use blocklab_record::Record;
+    use blocklab_workload::Direction;
 
     use crate::testing::model::{gp3, reads, simulated};
-    use crate::testing::{silent, the};
+    use crate::testing::{Sketch, record, silent, the};
 
     /// A job of depth 4 without a rate, beside one of depth 32 with this rate that gets 1,000 IOPS.
     fn log_beside(requested: f64) -> Record {
@@ -133,5 +174,52 @@ mod tests {
             pass.jobs[0].effective_depth = 8;
         }
         silent(&idle, "latency-bound");
+    }
+
+    /// The story: a log that flushed each of its writes through the page cache, the usual test of a disk for etcd,
+    /// spent 99 % of its time in flushes, alone and beside readers with a rate, and no finding said so.
+    #[test]
+    fn a_log_waits_for_its_flushes() {
+        let flushed = |flush_us: f64, readers: usize| {
+            let mut record = record(&[Sketch {
+                engine: "psync",
+                direction: "write",
+                depth: 1,
+                iops: vec![400.0; 3],
+                latency_ns: Some(20_000.0),
+                direct: false,
+                ..Sketch::named("wal")
+            }]);
+            for pass in &mut record.measurements {
+                let log = &mut pass.jobs[0];
+                let mut sync = log.directions[&Direction::Write].clone();
+                sync.service.mean_ns = flush_us * 1e3;
+                log.name = "log".to_owned();
+                let mut reader = log.clone();
+                log.directions.insert(Direction::Sync, sync);
+                reader.requested_iops = Some(400.0);
+                pass.jobs.resize(1 + readers, reader);
+            }
+            record
+        };
+        let alone = the(&flushed(2400.0, 0), "latency-bound");
+        assert_eq!(
+            alone.statement,
+            "wal: flushes are the limit: they take 96 % of the time, 2.40 ms each."
+        );
+        assert!(
+            alone
+                .advice
+                .is_some_and(|advice| advice.starts_with("Fewer flushes"))
+        );
+        let beside = the(&flushed(2400.0, 1), "latency-bound");
+        assert!(
+            beside
+                .statement
+                .starts_with("wal: flushes are the limit of log: ")
+        );
+        // On both sides of [`MOSTLY`].
+        the(&flushed(1251.0, 0), "latency-bound");
+        silent(&flushed(1249.0, 0), "latency-bound");
     }
 }

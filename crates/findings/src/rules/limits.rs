@@ -14,6 +14,7 @@ use crate::held::{
     served_share, used_limits,
 };
 use crate::hit::{Hit, info, joined, per_case, warning};
+use crate::requested::is_met;
 use crate::statement::{Slot, fixed, in_unit, listed, number, percent, speed, time, word};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
@@ -153,7 +154,7 @@ fn advised_hit(
             )
             .with(&format!("{name}: used"), percents, "%");
     }
-    let enough = (mean_served(case) + APART).ceil();
+    let enough = (mean_served(case) + waits_elsewhere(case, limit) + APART).ceil();
     hit = hit.with("in flight that fill the limit", enough, "");
     let is_cut = counts_otherwise && rate > operations && limit.limit.times() > 1.0;
     let is_known = !waits_overlap(case, is_cut) && chooses_depth(cases, case, limit);
@@ -164,7 +165,9 @@ fn advised_hit(
         );
     }
     let served = served_share(case);
-    let is_latency_next = served > CLOSE && case.is_saturating() && !limit.is_queue();
+    // Of several jobs, those that wait for it may have hardly anything in service.
+    let is_alone = case.only_job().is_some();
+    let is_latency_next = served > CLOSE && is_alone && case.is_saturating() && !limit.is_queue();
     if close.is_none() && is_latency_next {
         let without = case.iops() / served;
         hit = hit
@@ -189,6 +192,13 @@ fn advised_hit(
         (None, false) => MORE_BYTES,
     };
     (advice, hit)
+}
+
+/// Operations that wait for other limits on average: they do so with fewer in flight, too.
+fn waits_elsewhere(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> f64 {
+    let served = served_share(case);
+    let share = (1.0 - served - limit.waited_share).max(0.0);
+    mean_served(case) * share / served.max(f64::MIN_POSITIVE)
 }
 
 /// Whether as many in flight are enough for a limit: it holds all the time, and they fill its volumes, on which
@@ -520,6 +530,10 @@ pub(super) fn credits_used_up(cases: &Cases<'_>) -> Vec<Finding> {
     let advice = "Use the level after the fall as the sustained figure. A rate that must last takes \
                   a volume or an instance whose baseline it is.";
     per_case(cases, "credits-used-up", Some(advice), |case| {
+        // A load that got its rate had no fall.
+        if is_met(case) {
+            return None;
+        }
         let used = used_limits(cases.record, case);
         let baselines = used.iter().filter(|limit| limit.level == Level::Baseline);
         let emptied = baselines

@@ -42,7 +42,8 @@ fn the_rate_of_a_limit_without_a_wait_is_chance() {
     // On both sides of [`NEAR`].
     let below = simulated(&[gp3(0.0, 0.0)], &[reads("q4", 5800.0, 4, 4)]);
     assert!(
-        statement(&below, "latency-bound").ends_with("about 5 in flight would reach 6,000 IOPS.")
+        statement(&below, "latency-bound")
+            .ends_with("it takes at least 5 in flight to reach 6,000 IOPS.")
     );
 }
 
@@ -57,8 +58,8 @@ fn the_depth_that_is_advised_reaches_the_requested_rate_and_no_more() {
         }
         statement(&record, "latency-bound")
     };
-    assert!(requested(4500.0).ends_with("about 6 in flight would reach the 4,500 IOPS requested."));
-    assert!(requested(9000.0).ends_with("about 8 in flight would reach 6,000 IOPS."));
+    assert!(requested(4500.0).ends_with("at least 6 in flight to reach the 4,500 IOPS requested."));
+    assert!(requested(9000.0).ends_with("at least 8 in flight to reach 6,000 IOPS."));
 }
 
 /// The story: with 64 KiB, 3,000 IOPS and 188 MiB/s are one limit. The finding named the operations and
@@ -202,7 +203,7 @@ fn a_queue_that_runs_down_shall_be_kept_full() {
     assert!(!advice(&[8, 0], 4500.0).contains("kept full"));
     // The story: 2 in flight that ran down to 1 were to reach 20,000 IOPS with 12, and gave 13,870.
     let below = |low| statement(&run(&[low], 600.0, 0.0), "latency-bound");
-    assert!(below(0).contains("would reach") && !below(8).contains("would reach"));
+    assert!(below(0).contains("to reach") && !below(8).contains("to reach"));
 }
 
 /// The story: 256 reads in flight on a medium of 55,000 a second: "5 in flight would do". Five gave 37,000,
@@ -282,7 +283,7 @@ fn below_every_limit_latency_is_the_limit() {
         let statement = statement(&record, "latency-bound");
         assert!(statement.contains("latency is the limit"), "{statement}");
         assert!(
-            statement.ends_with("about 32 in flight would reach 64,000 IOPS."),
+            statement.ends_with("at least 32 in flight to reach 64,000 IOPS."),
             "{statement}"
         );
     }
@@ -696,7 +697,7 @@ fn flushes_are_no_part_of_the_rate_of_a_limit() {
     assert_eq!(
         statement(&with_flushes(one), "latency-bound"),
         "a: latency is the limit: 1 in flight, 667 µs each, gives 1,500 IOPS beside its flushes; \
-         about 4 in flight would reach 6,000 IOPS."
+         it takes at least 4 in flight to reach 6,000 IOPS."
     );
     // The story: of 12 in flight that flushed now and then, "about 57 in flight would reach 12,654 IOPS".
     // They gave 2.8 times as much and not twice as much as that: a flush waits for all of its thread.
@@ -712,7 +713,7 @@ fn what_more_in_flight_reaches_tells_of_which_targets() {
     let record = simulated(&[gp3(0.0, 0.0), gp3(0.0, 0.0)], &[reads("a", 6400.0, 4, 4)]);
     let found = statement(&record, "latency-bound");
     assert!(
-        found.ends_with("about 8 in flight would reach 6,000 IOPS of each of 2 targets."),
+        found.ends_with("at least 8 in flight to reach 6,000 IOPS of each of 2 targets."),
         "{found}"
     );
 }

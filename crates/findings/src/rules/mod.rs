@@ -24,6 +24,7 @@ mod series;
 mod sibling;
 mod slices;
 mod sound;
+mod submission;
 mod tail;
 mod volume;
 
@@ -80,9 +81,9 @@ const RULES: [Rule; 67] = [
     replay::changed,
     replay::unordered,
     replay::faithful,
-    depth::useless_depth,
+    submission::useless_depth,
     depth::littles_law,
-    depth::batched,
+    submission::batched,
     passes::outlier_pass,
     passes::drift_over_passes,
     passes::scatter,

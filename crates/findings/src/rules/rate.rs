@@ -115,6 +115,25 @@ mod tests {
         silent(&paced(|_| {}), "rate-missed");
     }
 
+    /// The story: a job that wrote 500 times a second and read all of it back at 200 a second: "500 IOPS were
+    /// requested and 350 delivered", which is the rate over both.
+    #[test]
+    fn a_job_that_reads_back_has_its_rate_over_both() {
+        let wrote = |verified: bool| {
+            let mut record = record(&[Sketch {
+                direction: "write",
+                ..Sketch::default()
+            }]);
+            for job in record.measurements.iter_mut().flat_map(|m| &mut m.jobs) {
+                job.requested_iops = Some(12_000.0);
+                job.verified = verified.then(Default::default);
+            }
+            record
+        };
+        the(&wrote(false), "rate-missed");
+        silent(&wrote(true), "rate-missed");
+    }
+
     /// The story: 2 in flight that paused for 100 µs gave 3,969 of the 11,908 IOPS requested, and more depth or
     /// threads were advised. Twice the depth gave the same, and without its pauses the job had its rate.
     #[test]

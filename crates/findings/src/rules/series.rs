@@ -210,6 +210,7 @@ pub(super) fn unevenness(pass: &Measurement) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use blocklab_record::{PaceKind, Record};
+    use blocklab_workload::Direction;
 
     use super::*;
     use crate::testing::{Sketch, observed, record, silent, the};
@@ -245,6 +246,19 @@ mod tests {
         silent(&record, "drift-within");
         silent(&record, "level-rose");
         silent(&over_time(|s| 3000 + wobble(s)), "level-fell");
+    }
+
+    /// The story: a job wrote 500 times a second and then read back at 200: "IOPS fell by 59 % at one moment, as
+    /// when burst credits are used up".
+    #[test]
+    fn what_is_read_back_is_another_load() {
+        let mut record = over_time(|s| if s < 18 { 3000 + wobble(s) } else { 300 });
+        let job = &mut record.measurements[0].jobs[0];
+        let moved = job.directions[&Direction::Read].clone();
+        job.directions.insert(Direction::Write, moved);
+        the(&record, "level-fell");
+        record.measurements[0].jobs[0].verified = Some(Default::default());
+        silent(&record, "level-fell");
     }
 
     /// A replayed recording that asked for less after 20 s: "IOPS fell by 70 % at one moment and stayed
