@@ -270,7 +270,7 @@ pub struct ReplayArgs {
     /// Speed in per cent of the recorded one
     #[arg(long, value_name = "PERCENT", requires = "trace", conflicts_with_all = NOT_A_TRACE, default_value = "100", value_parser = speed)]
     pub speed: u64,
-    /// Most operations in flight (default: no limit on sim:, else 1024 or fewer, 32 with --as fast)
+    /// Most operations in flight (default: 4194304 on sim:, else 1024 or fewer, 32 with --as fast)
     #[arg(long, value_name = "N", requires = "trace", conflicts_with_all = NOT_A_TRACE, value_parser = super::at_least_one)]
     pub max_in_flight: Option<NonZeroU32>,
     /// How often the load comes, as if there were as many users
