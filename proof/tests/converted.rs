@@ -79,6 +79,9 @@ fn options_that_a_job_file_cannot_follow_are_refused() {
         "--start-at 2099-01-01T00:00:00Z",
         "--system x",
         "--fresh",
+        "--create",
+        "--dry-run",
+        "--list",
     ] {
         let line = format!("run job.fio {option}");
         lab.refused(
@@ -131,4 +134,16 @@ fn a_run_without_one_of_its_jobs_failed() {
         );
         std::fs::remove_file(lab.path().join("trace")).expect("it was written");
     }
+}
+
+/// The story: a job file with `--json-lines` had no line for its measurements, only those at the end.
+#[test]
+fn each_measurement_of_a_job_file_has_a_line() {
+    let lab = Lab::new();
+    let text =
+        "[a]\nioengine=null\nrw=read\nsize=1m\n[b]\nstonewall\nioengine=null\nrw=read\nsize=1m\n";
+    lab.write("job.fio", text);
+    let lines = good(lab.blocklab("run --no-save --json-lines job.fio".split(' ')));
+    let of_measurements = lines.matches(r#""kind": "measurement""#);
+    assert_eq!(of_measurements.count(), 2, "{lines}");
 }

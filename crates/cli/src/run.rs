@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Result, bail};
 use blocklab_console::status::{INTERRUPTED, MISTAKE};
 use blocklab_console::{listen, place, supervisor, terminal};
-use blocklab_results::{answer, conclude_run};
+use blocklab_results::{View, answer, conclude_run};
 use blocklab_runner::Setting;
 use blocklab_store::Store;
 use blocklab_tools::fio::{self, JobFile};
@@ -25,12 +25,12 @@ pub fn run(args: &RunArgs, store: &Store) -> Result<ExitCode> {
     check_streams(args.html.as_deref(), args.form)?;
     if let Some(study) = &args.example {
         terminal::print(example(study)?)?;
+    } else if is_job_file(args) {
+        return supervisor::supervise(|| measure_job_file(args, store), |_| MISTAKE);
     } else if args.list {
         study_list::print(args, store)?;
     } else if args.dry_run {
         forecast(args, store)?;
-    } else if is_job_file(args) {
-        return supervisor::supervise(|| measure_job_file(args, store), |_| MISTAKE);
     } else {
         return supervisor::supervise(|| measure(args, store), |_| MISTAKE);
     }
@@ -55,9 +55,6 @@ fn measure(args: &RunArgs, store: &Store) -> Result<u8> {
 /// Prints what the run would do. It takes the conditions of the gate, so that a dry run refuses
 /// what the run would refuse.
 fn forecast(args: &RunArgs, store: &Store) -> Result<()> {
-    if is_job_file(args) {
-        return Err(only_for_studies("--dry-run", args));
-    }
     let setting = Setting {
         store,
         guard: &place::guard(&args.destroy_data, store),
@@ -69,14 +66,6 @@ fn forecast(args: &RunArgs, store: &Store) -> Result<()> {
     dry_run::print(&request(args, &conditions, store)?, setting, args.form)
 }
 
-/// The error where an option is given that a job file cannot follow.
-fn only_for_studies(option: &str, args: &RunArgs) -> Error {
-    anyhow!(
-        "{option} works for studies only: `blocklab convert {} --to native` turns a job file into one",
-        place::shell_word(args.study())
-    )
-}
-
 /// Whether the argument STUDY is a job file of fio.
 fn is_job_file(args: &RunArgs) -> bool {
     Path::new(args.study()).extension() == Some("fio".as_ref())
@@ -84,9 +73,10 @@ fn is_job_file(args: &RunArgs) -> bool {
 
 /// Runs a job file of fio, keeps the run and shows it as any other.
 fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
-    let wanted = args.wanted(gate::conditions(&args.gate, GateCommand::Run)?);
-    wanted.try_out(store)?;
     let of_studies = [
+        ("--list", args.list),
+        ("--dry-run", args.dry_run),
+        ("--create", args.create),
         ("--case", !args.case.is_empty()),
         ("--repeat", args.repeat.is_some()),
         ("--repeat-until", args.repeat_until.is_some()),
@@ -97,8 +87,13 @@ fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
         ("--fresh", args.fresh),
     ];
     if let Some((option, _)) = of_studies.iter().find(|(_, is_given)| *is_given) {
-        return Err(only_for_studies(option, args));
+        bail!(
+            "{option} works for studies only: `blocklab convert {} --to native` turns a job file into one",
+            place::shell_word(args.study())
+        );
     }
+    let wanted = args.wanted(gate::conditions(&args.gate, GateCommand::Run)?);
+    wanted.try_out(store)?;
     let file = JobFile {
         path: args.study(),
         is_reshaped: !args.target.is_empty()
@@ -107,7 +102,10 @@ fn measure_job_file(args: &RunArgs, store: &Store) -> Result<u8> {
         read_only: args.read_only,
         destroy_data: &args.destroy_data,
         no_save: args.no_save,
-        quiet: args.quiet,
+        view: View {
+            in_lines: args.json_lines,
+            ..View::progress(!args.quiet)
+        },
     };
     match fio::run_job_file(&file, store)? {
         Some(mut record) => {

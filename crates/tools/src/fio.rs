@@ -42,8 +42,7 @@ use crate::hosts::ManyHosts;
 use crate::own_options;
 use crate::tool_run::{code_of, run_tool, tool_request, with_keeping};
 use blocklab_console::{listen, place, status, supervisor, terminal};
-use blocklab_results::keep;
-use blocklab_results::keeping;
+use blocklab_results::{View, keep, keeping};
 
 /// Fio's code for termination by a signal.
 const INTERRUPTED: u8 = 128;
@@ -496,8 +495,8 @@ pub struct JobFile<'a> {
     pub destroy_data: &'a [String],
     /// Whether the run is not stored.
     pub no_save: bool,
-    /// Whether progress is hidden.
-    pub quiet: bool,
+    /// What is shown while it lasts.
+    pub view: View,
 }
 
 /// `blocklab run JOB.fio`: runs a job file and gives its Record, which blocklab's own report shows;
@@ -531,7 +530,7 @@ pub fn run_job_file(file: &JobFile<'_>, store: &Store) -> Result<Option<Record>>
         return Ok(None);
     }
     let kept = (!file.no_save).then_some(store);
-    let mut watcher = Watcher::for_other_report(&prepared, kept, !file.quiet);
+    let mut watcher = Watcher::for_other_report(&prepared, kept, file.view);
     watcher.replan = Some(&prepare);
     let record = run_plan(&prepared, &guard, &interrupted, store, None, &mut watcher);
     watcher.finished();

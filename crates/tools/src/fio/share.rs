@@ -5,6 +5,7 @@ use anyhow::{Result, anyhow};
 use blocklab_console::place;
 use blocklab_fio as dialect;
 use blocklab_record::Record;
+use blocklab_results::View;
 use blocklab_runner::{HostSetting, Observer};
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +54,7 @@ pub(crate) fn run(
     if !permitted() || !files::make(&mut prepared, host.interrupted, &guard)? {
         return Ok(None);
     }
-    let mut watcher = Watcher::for_other_report(&prepared, None, false);
+    let mut watcher = Watcher::for_other_report(&prepared, None, View::progress(false));
     watcher.replan = Some(&prepare);
     let mut both = Joined {
         tool: &mut watcher,

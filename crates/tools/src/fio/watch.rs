@@ -23,9 +23,8 @@ use super::files::{self, Around};
 use super::output::Out;
 use super::program::Programs;
 use super::trigger::Trigger;
-use crate::tool_run::live_view;
 use blocklab_console::terminal;
-use blocklab_results::LiveView;
+use blocklab_results::{LiveView, View};
 
 /// Sees the events of a run, prints progress, and writes what jobs leave.
 pub struct Watcher<'a> {
@@ -86,18 +85,14 @@ impl<'a> Watcher<'a> {
             out: Some(out),
             eta_every: general.eta_interval,
             status_every: general.status_interval,
-            ..Self::for_other_report(prepared, store, false)
+            ..Self::for_other_report(prepared, store, View::progress(false))
         }
     }
 
     /// The observer of a job file whose results another report shows.
-    pub fn for_other_report(
-        prepared: &'a Prepared,
-        store: Option<&Store>,
-        shows_progress: bool,
-    ) -> Self {
+    pub fn for_other_report(prepared: &'a Prepared, store: Option<&Store>, view: View) -> Self {
         Self {
-            view: live_view(shows_progress, &prepared.plan, store),
+            view: LiveView::new(view, &[(None, &prepared.plan)], store),
             prepared,
             current: 0,
             eta: None,
