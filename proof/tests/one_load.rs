@@ -131,6 +131,13 @@ fn a_bound_decides_the_exit_code() {
         "diagnose latest --gates gates.toml".split(' '),
         &["line 1", "p99.9"],
     );
+    // The story: a warning about writes failed a gate that asked about reads.
+    let of_reads = "[[gate]]\ndirection = \"read\"\nfail_on = [\"warning\"]\n";
+    lab.write("gates.toml", of_reads);
+    lab.refused(
+        "diagnose latest --gates gates.toml".split(' '),
+        &["without a direction"],
+    );
 }
 
 /// The story: a gate whose `case` was mistyped was *undecided*, so every run went through, for ever.

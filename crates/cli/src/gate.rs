@@ -70,6 +70,9 @@ pub fn conditions(args: &GateArgs, command: GateCommand) -> Result<Vec<LoadCondi
         if one.condition == Condition::Missed && one.loads != Loads::default() {
             bail!("`missed` is about limits and not about loads: ask it outside of a [[gate]]");
         }
+        if one.condition == Condition::Warning && one.loads.direction.is_some() {
+            bail!("`warning` is about all that a load does: ask it without a direction");
+        }
     }
     Ok(conditions)
 }
