@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blocklab_proof::{Lab, json, strace_is_there};
+use blocklab_proof::{Lab, good, json, strace_is_there};
 
 /// The story: one job with a directory in the place of its file, and nothing ran. fio fails that job
 /// and runs the others. But what may not be written to stops all, before anything is made.
@@ -61,6 +61,26 @@ fn a_job_that_cannot_begin_fails_alone_as_with_fio() {
     check("size=64k\nverify=crc32c\nverify_state_load=1", Some((0, 1)));
     check("size=64k\nioengine=nosuch", None);
     check("size=64k\nreplay_align=3\nread_iolog=absent", None);
+}
+
+/// The delay of a job behind a stonewall began when the jobs before had ended, and the idle time filled
+/// the burst credits of a volume. In fio all delays count from the begin of the run.
+#[test]
+fn a_delay_counts_from_the_begin_of_the_run() {
+    let lab = Lab::new();
+    let text = "[global]\nfilename=sim:gp3:1TiB@m5.4xlarge\nrw=randread\ntime_based\nruntime=5\n\
+                [a]\nruntime=20\n[b]\nstonewall\nstartdelay=30\n[c]\nstonewall\nstartdelay=30\n";
+    lab.write("j.fio", text);
+    good(lab.blocklab(["fio", "j.fio"]));
+    let record = json(&good(
+        lab.blocklab(["export", "latest", "--format", "json"]),
+    ));
+    let measurements = record["measurements"].as_array().expect("three").iter();
+    let seconds = measurements.map(|measured| {
+        let nanos = measured["elapsed_ns"].as_u64().expect("nanoseconds");
+        (nanos + 500_000_000) / 1_000_000_000
+    });
+    assert_eq!(seconds.collect::<Vec<_>>(), [20, 15, 5]);
 }
 
 /// The story: a job whose trace an earlier job had written, but with nothing in it to replay, wrote

@@ -86,7 +86,7 @@ options! {
         "group_reporting", Flag, "-", Exact, "Report a group as one.", "", group_reporting: bool;
         later "job_start_clock_id", Int(0, 2147483647), "0", Documented, "The clock of `job_start` in JSON, by its number.", "that key is there where an option of a later fio is given", job_start_clock_id: u32;
         "stats", Bool, "1", Nearly, "Keep statistics of the job.", "the job is run and counted, and left out of the output", stats: bool;
-        "exitall", Flag, "-", Mostly, "End all jobs of the group when one ends.", "with `new_group`, jobs of other groups that run at the same time end, too", exitall: bool;
+        "exitall", Flag, "-", Mostly, "End all jobs of the group when one ends.", "with `new_group`, jobs of other groups that run at the same time end, too; a job that waits for one of its group (`wait_for`) runs, where fio ends it before it begins", exitall: bool;
         "exit_what", OneOf("group stonewall all"), "group", Mostly, "What `exitall` ends.", "with `exitall_on_error`, `all` does not end what follows", exit_what: Word;
         "exitall_on_error", Flag, "-", Mostly, "End all jobs of the group when one fails.", "see `exitall`", exitall_on_error: bool;
         "exec_prerun", Text, "-", Mostly, "A command before the job.", "a device that the run writes to is claimed meanwhile, so a command that would write to it is refused", exec_prerun: Option<String>;

@@ -228,7 +228,7 @@ impl Questions for Watcher<'_> {
 
     /// Runs the commands before a case, and leaves out jobs that failed before they began: by their command,
     /// their file or their trace. False, if none is left.
-    fn adapt(&mut self, case: &mut Case, _: &Record) -> bool {
+    fn adapt(&mut self, case: &mut Case, so_far: &Record) -> bool {
         let cases = &self.prepared.plan.cases;
         let Some(step) = cases.iter().position(|planned| planned.name == case.name) else {
             return true;
@@ -257,6 +257,15 @@ impl Questions for Watcher<'_> {
             .collect();
         let jobs = &mut case.workload.jobs;
         jobs.retain(|job| !left_out.contains(&&*job.name));
+        // As in fio, a delay counts from the begin of the run, and not from that of the case.
+        let earlier = self.prepared.plan.cases[..step].iter().filter_map(|case| {
+            let mut measured = so_far.measurements.iter();
+            measured.rfind(|measured| measured.case == case.name)
+        });
+        let begun = Nanos(earlier.map(|measured| measured.elapsed_ns).sum());
+        for job in &mut *jobs {
+            job.start_delay = job.start_delay.since(begun);
+        }
         !jobs.is_empty()
     }
 }
