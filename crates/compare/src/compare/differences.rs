@@ -45,7 +45,7 @@ const ASPECTS: [Aspect; 11] = [
         Some("the span that is worked on decides how much a cache can hold."),
         |record| {
             each(record, |target| {
-                known(target.size_bytes.0, &target.size_bytes)
+                known(target.size_bytes.0, target.size_bytes)
             })
         },
     ),
