@@ -233,8 +233,8 @@ fn longest_waits(used: Vec<UsedLimit<'_>>) -> Vec<UsedLimit<'_>> {
         .collect()
 }
 
-/// Operations in the device on average that waited for no limit: this many in flight would reach
-/// the same rate.
+/// Operations in the device on average that waited for no limit: this many in flight would reach the same
+/// rate if none of them had to wait.
 pub(crate) fn mean_served(case: &CaseView<'_>) -> f64 {
     mean_over_time(case, |model| {
         let waited_ns = model.limits.iter().map(|limit| limit.waited_ns).sum();

@@ -182,8 +182,7 @@ const MORE_OF_BOTH: &str = "More takes both: more operations in flight, and a vo
 
 /// With at most this many in flight, and nothing deeper in the run, latency may be all that bounds a rate.
 const FEW: u64 = 16;
-/// And with at most this many bytes: only a target that moves gigabytes a second has more than these on their
-/// way.
+/// And with at most this many bytes: of loads with more, hardly one in five got more from twice as many in flight.
 const FEW_BYTES: f64 = 1_048_576.0;
 
 fn is_few(case: &CaseView<'_>) -> bool {

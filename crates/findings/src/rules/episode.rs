@@ -9,7 +9,7 @@ use blocklab_workload::Direction;
 
 use super::slices::{ios, is_replay, levels, moving, whole};
 use crate::hit::{per_case, warning};
-use crate::requested::missed;
+use crate::requested::{missed, reads_back};
 use crate::statement::{Slot, delay, number, time};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding};
@@ -283,7 +283,8 @@ pub(super) fn slow_episode(cases: &Cases<'_>) -> Vec<Finding> {
 /// come again and again: what lasts from the beginning or to the end is a change of level, which the rates
 /// show unless the load has a rate of its own.
 fn slow(pass: &Measurement) -> Option<Slow> {
-    let slices = slices(pass)?;
+    // What is read back takes its own time.
+    let slices = slices(pass).filter(|_| !pass.jobs.iter().any(reads_back))?;
     let latencies: Vec<Option<f64>> = slices.iter().map(|slice| latency(slice)).collect();
     let known: Vec<f64> = latencies.iter().copied().flatten().collect();
     if known.len() < ENOUGH {

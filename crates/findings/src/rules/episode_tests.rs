@@ -109,6 +109,30 @@ fn a_flush_that_takes_as_long_as_others_is_no_pause() {
     the(&flushing(0.2e9), "standstill");
 }
 
+/// The story: a job that read back what it wrote stood still for three seconds, and no finding said so, as its
+/// two rates are not compared.
+#[test]
+fn a_job_that_reads_back_can_stand_still() {
+    let verified = |change: fn(usize, &mut Interval)| {
+        let mut record = passes(change);
+        for job in record.measurements.iter_mut().flat_map(|m| &mut m.jobs) {
+            let moved = job.directions[&Direction::Read].clone();
+            job.directions.insert(Direction::Write, moved);
+            job.verified = Some(Default::default());
+        }
+        record
+    };
+    the(&verified(still), "standstill");
+    // It may take longer to read than to write.
+    let reads = |second: usize, slice: &mut Interval| {
+        if (8..12).contains(&second) {
+            slice.read.mean_ns = 20_600_000;
+        }
+    };
+    the(&passes(reads), "slow-episode");
+    silent(&verified(reads), "slow-episode");
+}
+
 /// The story: a job began 20 s after another one had ended, and "nothing completed for 19.0 s".
 #[test]
 fn the_time_between_two_jobs_is_no_pause() {

@@ -8,6 +8,7 @@ use super::slices::{is_replay, levels, whole};
 use super::{episode, limits};
 use crate::held::SAVED_S;
 use crate::hit::{Hit, per_case};
+use crate::requested::reads_back;
 use crate::statement::{number, percent as share_of, speed, time};
 use crate::view::{CaseView, Cases};
 use crate::{Confidence, Finding, Severity};
@@ -188,12 +189,14 @@ fn clear_drift(pass: &Measurement) -> Option<Drift> {
 }
 
 /// The slices of a pass, if they are enough to see a trend, and a trend of the target: a recording and
-/// the programs on a served volume ask for more at one time and for less at another.
+/// the programs on a served volume ask for more at one time and for less at another, and what is read back
+/// has a rate of its own.
 fn slices(pass: &Measurement) -> Option<Vec<&Interval>> {
     let slices = whole(pass)?;
     let length = slices.iter().map(|slice| slice.length_ns).sum();
     let is_enough = slices.len() >= SLICES && Nanos(length) >= LONG_ENOUGH;
-    (is_enough && !is_replay(pass) && pass.observed.is_none()).then_some(slices)
+    let changes = is_replay(pass) || pass.observed.is_some() || pass.jobs.iter().any(reads_back);
+    (is_enough && !changes).then_some(slices)
 }
 
 /// Means of neighbours.

@@ -2,11 +2,10 @@
 
 use blocklab_record::{Interval, IntervalDirection, Measurement, PaceKind, Stopped};
 
-use crate::requested::reads_back;
 use crate::view::Cases;
 
 /// Slices of the measured time, but for a last one that was cut short; `None` where jobs began or ended
-/// at different times, or read back what they wrote: the sum falls and rises for that reason alone.
+/// at different times: the sum falls and rises for that reason alone.
 pub(super) fn whole(pass: &Measurement) -> Option<Vec<&Interval>> {
     let mut longest = pass.jobs.iter().map(|job| job.elapsed_ns).max()?;
     let slices = uncut(&pass.series);
@@ -20,7 +19,7 @@ pub(super) fn whole(pass: &Measurement) -> Option<Vec<&Interval>> {
             let by_time = [Stopped::Runtime, Stopped::Steady, Stopped::Interrupted];
             // Threads that end by bytes end at different times, and the slices do not show that.
             let together = by_time.contains(&job.stopped) || job.threads == 1;
-            together && job.elapsed_ns as f64 > longest as f64 * 0.95 && !reads_back(job)
+            together && job.elapsed_ns as f64 > longest as f64 * 0.95
         })
         .then_some(slices)
 }
