@@ -1,6 +1,6 @@
 //! In: a job. Out: the moments and bytes at which it ends, and the request by which others end it.
 
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::OnceLock;
 
 use blocklab_record::Stopped;
 use blocklab_units::Nanos;
@@ -9,33 +9,19 @@ use blocklab_workload::{Extent, Invalid, Job, TargetOrder};
 /// A request that all workers of a job end.
 #[derive(Debug, Default)]
 pub struct Stopper {
-    /// One more than the number of the reason; 0: no end was requested.
-    reason: AtomicU8,
+    first: OnceLock<Stopped>,
 }
-
-/// By their numbers.
-const REASONS: [Stopped; 7] = [
-    Stopped::Runtime,
-    Stopped::Bytes,
-    Stopped::Loops,
-    Stopped::Steady,
-    Stopped::Error,
-    Stopped::Interrupted,
-    Stopped::Stalled,
-];
 
 impl Stopper {
     /// Requests the end. The first reason is kept.
     pub fn request(&self, reason: Stopped) {
         // Fails if another reason came first, which is kept.
-        let _ = self
-            .reason
-            .compare_exchange(0, reason as u8 + 1, Relaxed, Relaxed);
+        let _ = self.first.set(reason);
     }
 
     #[inline]
     pub(crate) fn is_requested(&self) -> bool {
-        self.reason.load(Relaxed) != 0
+        self.first.get().is_some()
     }
 
     /// Whether the end is one after which nothing is read back.
@@ -46,8 +32,7 @@ impl Stopper {
 
     /// Why the end was requested; `None` while it was not.
     pub fn reason(&self) -> Option<Stopped> {
-        let code = usize::from(self.reason.load(Relaxed));
-        code.checked_sub(1).map(|number| REASONS[number])
+        self.first.get().copied()
     }
 }
 
