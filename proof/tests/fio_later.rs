@@ -149,6 +149,12 @@ fn a_program_runs_alongside_the_jobs_and_ends_with_its_time() {
     assert_eq!(job["read"]["io_bytes"], 0);
     let printed = lab.read("says.stdout");
     assert_eq!(printed, "says.1.\"a.b\".");
+    // The story: the delay of a program counted from the begin of its case, also where that of its job was
+    // over by then, and the case ended before the program began.
+    lab.write("jobs.fio", "[first]\nioengine=exec\nprogram=/bin/sleep\narguments=1000\nruntime=1\n\
+         [late]\nstonewall\nstartdelay=1\nioengine=exec\nprogram=/usr/bin/touch\narguments=came\nruntime=500ms\n");
+    first_job(&lab, "jobs.fio");
+    assert!(lab.path().join("came").exists());
     for line in ["--program=/bin/true", "--runtime=1"] {
         let run = lab.blocklab(["fio", "--no-save", "--name=x", "--ioengine=exec", line]);
         assert_eq!(run.code, Some(1), "{}", run.out);

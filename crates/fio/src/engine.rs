@@ -227,8 +227,6 @@ pub struct Program {
     pub path: String,
     /// The arguments of the program.
     pub arguments: Vec<String>,
-    /// When it begins, since the jobs do.
-    pub delay: Nanos,
     /// How long it may run.
     pub limit: Nanos,
     /// How long it may take to end after it was requested to.
@@ -253,7 +251,6 @@ pub(super) fn program(options: &Options, job: &Job, name: &str) -> Option<Progra
             .split_ascii_whitespace()
             .map(str::to_owned)
             .collect(),
-        delay: job.start_delay,
         limit: job.ramp + options.runtime,
         grace: Nanos::from_secs(options.grace_time.into()),
         redirects: options.std_redirect,

@@ -89,7 +89,7 @@ pub(super) fn mix(options: &Options, rw: ReadWrite) -> Mix {
 pub(super) fn block_sizes(spec: &Spec) -> Result<BlockSizes, Mistake> {
     let options = &spec.options;
     let fixed = match given_by_order(options) {
-        Some([_, random, _]) if takes_second_size(spec)? => [random; 3],
+        Some([one, random, _]) if one != random && takes_second_size(spec)? => [random; 3],
         Some([sequential, ..]) => [sequential; 3],
         None => options.bs,
     };
@@ -658,16 +658,21 @@ mod tests {
     /// size; in fio 3.33 they are sequential and have the first.
     #[test]
     fn two_sizes_by_order_are_not_mixed() {
-        let with = |rw: &str| {
-            let text =
-                format!("[a]\nsize=1m\nioengine=null\nbs=4k,16k\nbs_is_seq_rand=1\nrw={rw}\n");
+        let with = |bs: &str, rw: &str| {
+            let text = format!("[a]\nsize=1m\nioengine=null\nbs={bs}\nbs_is_seq_rand=1\nrw={rw}\n");
             planned(&text)
                 .map(|_| ())
                 .map_err(|wrong| wrong.to_string())
         };
-        let wrong = with("randread:8").unwrap_err();
+        let wrong = with("4k,16k", "randread:8").unwrap_err();
         assert!(wrong.contains("two sizes in one mix"), "{wrong}");
-        assert_eq!([with("randread"), with("read:8k")], [Ok(()), Ok(())]);
+        for (bs, rw) in [("4k,16k", "randread"), ("4k,16k", "read:8k")] {
+            assert_eq!(with(bs, rw), Ok(()), "{rw}");
+        }
+        // One size for both has no order, and was refused as well.
+        for options in ["randread:8", "randread\npercentage_random=50"] {
+            assert_eq!(with("4k", options), Ok(()), "{options}");
+        }
     }
 
     /// A range from 0 was ignored, and all blocks had the size of `bs`; fio 3.33 prints these sizes. Where

@@ -391,10 +391,9 @@ fn place(column: &Column, titles: &[String]) -> Result<usize, String> {
             .iter()
             .position(|title| title.eq_ignore_ascii_case(name))
             .ok_or_else(|| {
-                format!(
-                    "no column is called `{name}`; the header has {}",
-                    titles.join(", ")
-                )
+                let titles = titles.iter().map(|title| shown(title.as_bytes()));
+                let titles = titles.collect::<Vec<_>>().join(", ");
+                format!("no column is called `{name}`; the header has {titles}")
             }),
     }
 }
@@ -611,6 +610,10 @@ mod tests {
         let text = format!("Time,Op,{title},Size\n1,R,512,4096\n");
         let got = all(&mut described(&columns, &text));
         check(got[0], SECOND, None, Read, (512, 4096));
+        // Where no title is the one, a line that is no header is not repeated as a whole.
+        let other = "x".repeat(1000);
+        let error = fault(&mut described("time=T:s,op=2,offset=3,length=4", &other));
+        assert!(error.contains("no column") && error.len() < 200, "{error}");
     }
 
     /// The story: `completed` and then `time` took the times of `time` for completions.

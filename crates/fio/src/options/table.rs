@@ -232,7 +232,7 @@ options! {
         "time_based", Flag, "-", Exact, "Go on until that time is over.", "", time_based: bool;
         "ramp_time", Seconds, "-", Mostly, "Load before the measured time.", "what is moved in it is not part of `size`; in fio it is, and after it fio 3.33 leaves out as many pauses of `thinktime` as it had", ramp_time: Nanos;
         later "ramp_size", Size, "0", Mostly, "Load before the measured time, by what is moved; with `group_reporting` by all jobs of the group.", "what is moved in it is not part of `size`", ramp_size: u64;
-        "startdelay", Text, "0", Nearly, "Begin so much later.", "of a range, clones get delays evenly spread over it", startdelay: String;
+        "startdelay", Text, "0", Nearly, "Begin so much later.", "of a range, clones get delays evenly spread over it; in a study that `convert` makes, it counts from the begin of its case", startdelay: String;
         "loops", Int(0, MAX), "1", Mostly, "Passes of the job.", "jobs that verify what they read are repeated, too", loops: u64;
         "rate", OfSizes(0), "-", Exact, "Most bytes a second.", "", rate: Sizes;
         "rate_min" "ratemin", OfSizes(0), "-", Mostly, "End where it is slower than that.", "judged where an operation completes; under `thinktime` fio judges when the pause is over", rate_min: Sizes;

@@ -117,7 +117,7 @@ impl PlanBuilder<'_> {
                         not used";
             self.note(NoteLevel::Approximated, "rw", text);
         }
-        if rw.gap != 0 && pattern::smallest_block(sizes, rw) < pattern::largest_block(sizes, rw) {
+        if rw.gap > 0 && pattern::smallest_block(sizes, rw) < pattern::largest_block(sizes, rw) {
             let text = "with blocks of several sizes, fio 3.33 counts the gap from the end of each \
                         block and ends at the end of the file; here blocks begin as far apart as \
                         if all were the largest, again and again until all bytes are moved";
@@ -233,7 +233,9 @@ mod tests {
         // Another load went without a word where blocks of several sizes have gaps.
         check("rw=write:4k\nbs=4k,8k", None);
         check("rw=write:4k\nbssplit=4k/50:8k/50", Some("rw"));
-        check("rw=rw:-4k\nbs=4k,8k", Some("rw"));
+        check("rw=rw:4k\nbs=4k,8k", Some("rw"));
+        // Backward, both tools count from the end of each block.
+        check("rw=read:-16k\nbssplit=4k/50:8k/50", None);
         let zeros = "rw=write\nzero_buffers";
         check(zeros, None);
         check(

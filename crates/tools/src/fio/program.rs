@@ -13,6 +13,7 @@ use anyhow::{Context, Result};
 use blocklab_console::terminal;
 use blocklab_fio::{CloneFacts, Program};
 use blocklab_units::Nanos;
+use blocklab_workload::Job;
 use rustix::process::{Pid, Signal, kill_process};
 
 use blocklab_results::output::{self, Over};
@@ -30,16 +31,18 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// Starts the programs of these clones, each with a thread that waits for it.
-    pub fn start<'a>(clones: impl Iterator<Item = &'a CloneFacts>) -> Self {
+    /// Starts the programs of the clones that have one of these jobs, each with a thread that waits for it.
+    pub fn start<'a>(clones: impl Iterator<Item = &'a CloneFacts>, jobs: &[Job]) -> Self {
         let mut programs = Self::default();
         for clone in clones {
-            let Some(program) = clone.program.clone() else {
+            let job = jobs.iter().find(|job| job.name == clone.job);
+            let (Some(program), Some(job)) = (clone.program.clone(), job) else {
                 continue;
             };
             let (name, over) = (clone.name.clone(), Arc::clone(&programs.over));
+            let delay = job.start_delay;
             programs.threads.push(thread::spawn(move || {
-                if let Err(error) = run(&name, &program, &over) {
+                if let Err(error) = run(&name, &program, delay, &over) {
                     terminal::warn(&format!("job {name}: {error:#}"));
                 }
             }));
@@ -58,9 +61,9 @@ impl Drop for Programs {
     }
 }
 
-/// Runs a program after its delay, and ends it at its time limit or when the case is over.
-fn run(name: &str, program: &Program, over: &AtomicBool) -> Result<()> {
-    if !wait_times_out(program.delay, || over.load(Ordering::Relaxed)) {
+/// Runs a program after a delay, and ends it at its time limit or when the case is over.
+fn run(name: &str, program: &Program, delay: Nanos, over: &AtomicBool) -> Result<()> {
+    if !wait_times_out(delay, || over.load(Ordering::Relaxed)) {
         return Ok(());
     }
     let mut child = spawn(name, program)

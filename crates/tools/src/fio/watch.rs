@@ -328,10 +328,7 @@ impl Watcher<'_> {
         self.epochs_ms = rules.map(artifacts::epoch_ms).collect();
         self.note_starts(step, &case.workload.jobs);
         files::prepare_case(self.prepared.clones_of(step), &case.workload.jobs);
-        let jobs = &case.workload.jobs;
-        let clones = self.prepared.clones_of(step);
-        self.programs =
-            Programs::start(clones.filter(|clone| jobs.iter().any(|job| job.name == clone.job)));
+        self.programs = Programs::start(self.prepared.clones_of(step), &case.workload.jobs);
     }
 
     /// Writes the files and debug lines of the jobs that have ended.
