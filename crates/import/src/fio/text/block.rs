@@ -362,7 +362,7 @@ impl PrintedDirection {
         }
         match self.times(name).moments.replace(moments) {
             Some(_) => Err(format!(
-                "two lines `{name} (…)` under one direction, {}: the line of the next one lacks",
+                "two lines `{name} (…)` under one direction, {}: the head of the next direction is missing",
                 self.name
             )),
             None => Ok(()),
