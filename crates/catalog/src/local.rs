@@ -269,7 +269,7 @@ fn service(
     }
     if class == Class::I3enNvme {
         // The disk of i3en.3xlarge, of which smaller sizes have a share: its documented 250,000 and
-        // a tenth, so that the limiter binds first; with it the reads of the surface are met.
+        // a tenth, so that the limiter binds first; with it the measured reads are met.
         let origin = Origin::measured("i3en.3xlarge (ScyllaDB, diskplorer), 132 cells");
         // Writes never come near a million: their limiter holds them far below it.
         service = service.saturating_at(275_000.0, 1e6, origin);
