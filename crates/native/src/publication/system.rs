@@ -128,7 +128,7 @@ fn figure(line: &str, known: &Known) -> Result<Published, String> {
         [system, case, figure, value, basis] => (system, case, figure, value, basis),
         _ => {
             return Err(format!(
-                "four or five columns are wanted, and these are {}",
+                "a line of figures has four or five columns, and this one has {}",
                 fields.len()
             ));
         }
