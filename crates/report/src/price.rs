@@ -185,7 +185,7 @@ fn detail(
             let source = format!("{}, {}: {}", price.region, price.date, price.source);
             format!(" {}", cited(sources, &source))
         });
-        // Each cost has its own money, where there is none of all.
+        // The costs of one offer may be in different currencies.
         let own = money.of_amounts_in(cost.currency);
         let sum = cost
             .usd_per_month
