@@ -146,8 +146,9 @@ impl Store {
     }
 }
 
-/// I3 passed up to 24,000 first writes a second for a moment where 18,750 were documented. The
-/// figures of 2018 are no first writes, and no measurement shows what lies above them.
+/// I3 passed up to 24,000 first writes a second for a moment where 18,750 were documented. Those
+/// figures name the study i3-vs-i2 as their source; the ones of 2018 are no first writes, and no
+/// measurement shows what lies above them.
 fn first_writes(writes: &mut Cap, documented: &Figure) {
     const PEAK: f64 = 24_000.0 / 18_750.0;
     if let (
