@@ -128,7 +128,7 @@ fn a_run_without_one_of_its_jobs_failed() {
         let ran = lab.blocklab("run --no-save late.fio".split(' '));
         assert_eq!(ran.code, Some(1), "{after}: {}", ran.err);
         assert!(
-            ran.out.contains("job r did not begin:"),
+            ran.out.contains("job r.1 did not begin:"),
             "{after}: {}",
             ran.out
         );
@@ -143,7 +143,7 @@ fn each_measurement_of_a_job_file_has_a_line() {
     let text =
         "[a]\nioengine=null\nrw=read\nsize=1m\n[b]\nstonewall\nioengine=null\nrw=read\nsize=1m\n";
     lab.write("job.fio", text);
-    let lines = good(lab.blocklab("run --no-save --json-lines job.fio".split(' ')));
+    let lines = good(lab.blocklab("run -q --no-save --json-lines job.fio".split(' ')));
     let of_measurements = lines.matches(r#""kind": "measurement""#);
     assert_eq!(of_measurements.count(), 2, "{lines}");
 }

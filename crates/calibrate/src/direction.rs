@@ -237,10 +237,10 @@ fn alone(channels: f64, scatter: &LatencyDistribution) -> f64 {
     1.0 + scatter.left_of(1.0 / channels)
 }
 
-/// How many times longer than by service and caps alone the operations of `depth` in flight may take, each of
-/// which is served for `service` seconds, where a cap lets one pass in `held` and saves nothing up. As soon as
-/// they come at irregular moments they wait for each other before the cap is reached: at most as long as
-/// random arrivals do (M/D/1), of which one in `depth` is the operation itself.
+/// The largest factor by which irregular arrivals lengthen the operations near a cap, compared with service
+/// and cap alone. `depth` of them are in flight; each is served for `service` seconds, and the cap, which saves
+/// nothing up, lets one pass in `held` seconds. They wait for each other at most as long as random arrivals do
+/// (M/D/1), of which one in `depth` is the operation itself.
 pub(super) fn slowest_near_cap(service: f64, held: f64, depth: f64) -> f64 {
     let most = (depth / service).min(1.0 / held);
     // The share of the cap that is used, by bisection: the more, the longer the wait.

@@ -47,7 +47,8 @@ impl LatencyDistribution {
         })
     }
 
-    /// What is left on average, in means, of a time `held` when an operation of mean 1 is done.
+    /// How long on average a time `held` outlasts an operation whose mean time is 1: the mean of
+    /// max(held - X, 0), where X is lognormal.
     pub(super) fn left_of(&self, held: f64) -> f64 {
         if self.sigma == 0.0 {
             return (held - 1.0).max(0.0);

@@ -146,8 +146,9 @@ impl Store {
     }
 }
 
-/// I3 passed up to 24,000 first writes a second for a moment where 18,750 were documented. The
-/// figures of 2018 are no first writes, and no measurement shows what lies above them.
+/// I3 passed up to 24,000 first writes a second for a moment where 18,750 were documented. Those
+/// figures name the study i3-vs-i2 as their source; the ones of 2018 are no first writes, and no
+/// measurement shows what lies above them.
 fn first_writes(writes: &mut Cap, documented: &Figure) {
     const PEAK: f64 = 24_000.0 / 18_750.0;
     if let (
@@ -269,7 +270,7 @@ fn service(
     }
     if class == Class::I3enNvme {
         // The disk of i3en.3xlarge, of which smaller sizes have a share: its documented 250,000 and
-        // a tenth, so that the limiter binds first; with it the reads of the surface are met.
+        // a tenth, so that the limiter binds first; with it the measured reads are met.
         let origin = Origin::measured("i3en.3xlarge (ScyllaDB, diskplorer), 132 cells");
         // Writes never come near a million: their limiter holds them far below it.
         service = service.saturating_at(275_000.0, 1e6, origin);

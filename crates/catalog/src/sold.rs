@@ -135,7 +135,7 @@ impl Sold<'_> {
         lack: impl Fn(&DeviceSpec) -> Option<String>,
     ) -> Result<Resolved, String> {
         let mut found: Result<Resolved, String> = Err(String::new());
-        for performance in self.kind.free_choices(self.catalog) {
+        for performance in self.kind.free_performance(self.catalog) {
             let month = |one: &Resolved| one.per_month().unwrap_or(f64::INFINITY);
             found = match (found, self.least_in(volumes, each, performance, &lack)) {
                 (Ok(best), Ok(other)) if month(&other) < month(&best) => Ok(other),

@@ -256,7 +256,7 @@ fn answered(
             let simulated = match recorded {
                 // Without a simulation, the limits alone decide.
                 _ if args.no_simulation => Ok(Some(Vec::new())),
-                Some(recorded) => recorded.played(finalist, need, catalog).map(Some),
+                Some(recorded) => recorded.simulated(finalist, need, catalog).map(Some),
                 None => simulated::simulated(finalist, need, setting),
             };
             simulated.map_err(Stop::Failed)?.ok_or(Stop::Interrupted)

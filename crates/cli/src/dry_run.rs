@@ -92,7 +92,7 @@ fn document(request: &Request, systems: &[OneSystem<'_>], store: &Store) -> Docu
     parts.extend(of_systems);
     if let (Some(until), Some(Part::Entries(last))) = (request.until, parts.last_mut()) {
         let more = format!(
-            "passes are added until the rates are known, which write and take more; none begins \
+            "passes are added until the rates are known; they take more time and write more; none begins \
              after {} of measured time",
             until.limit
         );
@@ -156,7 +156,7 @@ impl OneSystem<'_> {
             // Measurements that end after an amount and have no rate: their time is not in
             // `duration_s`.
             untimed_measurements: self.forecast.untimed,
-            // Passes that may be added, which write and take more; `null` without `--repeat-until`.
+            // Passes that may be added, which take more time and write more; `null` without `--repeat-until`.
             added_passes: added,
             cost: self.cost.as_ref(),
         }

@@ -47,7 +47,7 @@ use served::{Served, protocol};
 pub fn emulate(args: &EmulateArgs, store: &Store) -> Result<ExitCode> {
     keeping::try_out(store, args.no_save)?;
     let stopped = listen()?;
-    let model = Model::find(args)?;
+    let model = Model::resolve(args)?;
     let (listener, planned) = (control::listener(args)?, control::planned(args)?);
     let volumes = model.volumes(args)?;
     let mut watch = Watch::new(args, &model, &volumes);
@@ -103,7 +103,7 @@ struct Model {
 
 impl Model {
     /// Resolves the addresses, and gives the device the changes that the options ask for.
-    fn find(args: &EmulateArgs) -> Result<Self> {
+    fn resolve(args: &EmulateArgs) -> Result<Self> {
         let clock = Clock::start();
         let seed = args.seed.unwrap_or(1);
         if args.addresses == ["null"] && args.on.is_none() {

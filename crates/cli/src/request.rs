@@ -374,7 +374,7 @@ fn fits_the_clock(args: &RunArgs, name: &str, study: &Study) -> Result<()> {
     };
     let measurements = plan.rounds() as usize * plan.cases.len();
     Err(anyhow!(
-        "{place}: {} with this time {} up to more than 292 years, which no clock here holds; shorter times \
+        "{place}: {} with this time {} up to more than 292 years, the longest time that blocklab's clock holds; shorter times \
          or fewer passes would work",
         plural(measurements, "measurement"),
         agreeing(measurements, "adds", "add")

@@ -71,6 +71,7 @@ pub struct Wait {
 }
 
 impl Wait {
+    /// Each place has [`MOST_LINKS`] links, and each link two meters, by which the limits are numbered.
     #[inline(always)]
     const fn new(place: Place, link: usize, meter: WhichMeter, from: Nanos, until: Nanos) -> Self {
         let link = link + place as usize * MOST_LINKS;

@@ -265,7 +265,7 @@ fn read_affinity(span: &mut TimeSpan, element: &Element) -> Result<(), Mistake> 
             }
             _ => None,
         };
-        let wrong = "group 0 and a processor's number are wanted";
+        let wrong = "group 0 and the number of a processor would work";
         let number = number.ok_or_else(|| Mistake::new("Affinity", wrong))?;
         span.affinity.push((0, number));
     }
@@ -495,8 +495,8 @@ fn read_distribution(target: &mut Target, element: &Element) -> Result<(), Mista
     let Some(outer) = element.child("Distribution") else {
         return Ok(());
     };
-    let wanted = "ranges such as <Range IO=\"90\">10</Range> are wanted";
-    let read = distribution(outer).ok_or_else(|| Mistake::new("Distribution", wanted))?;
+    let wrong = "ranges such as <Range IO=\"90\">10</Range> would work";
+    let read = distribution(outer).ok_or_else(|| Mistake::new("Distribution", wrong))?;
     target.distribution = Some(read);
     Ok(())
 }

@@ -89,7 +89,7 @@ pub(crate) trait DrivenTarget: Target {
                 filler.compare(&done[..taken], worker, now);
             }
             for completion in done.drain(..taken) {
-                staged += answer(completion, at_once, worker, self, filler, now);
+                staged += finish(completion, at_once, worker, self, filler, now);
             }
         }
     }
@@ -97,9 +97,9 @@ pub(crate) trait DrivenTarget: Target {
 
 impl<T: Target> DrivenTarget for T {}
 
-/// Ends an operation and, `at_once`, submits the next one in its slot. Returns how many it submits.
+/// Ends an operation and, with `at_once`, submits the next one in its slot. Returns how many it submits.
 #[inline]
-fn answer<T: Target + ?Sized>(
+fn finish<T: Target + ?Sized>(
     completion: Completion,
     at_once: bool,
     worker: &mut Worker,

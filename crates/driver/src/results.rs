@@ -166,7 +166,7 @@ fn runs(job: &Job) -> Option<Runs> {
     })
 }
 
-/// The result of the job at `index`, added up over its workers.
+/// The result of the job at `index`, added up over its workers; `seen` is what the watch observed.
 fn job_result(job: &Job, index: usize, workers: &Workers, seen: &Seen) -> JobResult {
     let members: Vec<&WorkerStatus> = members_of(&workers.members, index).collect();
     let stopped = most_severe(&members);

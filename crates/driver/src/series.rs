@@ -95,8 +95,8 @@ impl IntervalSeries {
         let deadline = windows.iter().map(|window| window.deadline).max();
         let ramp_end = measured.unwrap_or(self.start);
         // The measured time begins anew in this slice, with the last window of a search for a depth: the
-        // slice is no longer measured. The search has counted from zero behind a ramp, of which `before` is
-        // as long as no slice of the search was closed.
+        // slice is no longer measured. The search counts from zero after a ramp; until one of its slices is
+        // closed, `before` is that of the ramp.
         if self.ramp_end < ramp_end && self.begun < ramp_end && ramp_end < Nanos::MAX {
             if self.before_in_ramp {
                 self.before = Default::default();

@@ -226,7 +226,7 @@ impl Volume {
             offset,
             len,
         };
-        // All of this before the model is asked: writes and removals that come meanwhile are after it.
+        // Noted before the model decides: what is written or removed meanwhile comes after this request.
         let mark = matches!(direction, Direction::Flush).then(|| self.bytes.flush_arrives());
         let end = offset + u64::from(len);
         let follows = !matches!(direction, Direction::Flush)

@@ -102,6 +102,7 @@ fn by_hand(rows: &[Row]) -> Vec<CaseFamily<'_>> {
         add_to_family(&mut families, job.other_settings.clone(), point);
     }
     families.retain(|(_, points)| {
+        // The numbers of a job are its depth and its threads.
         let varied: Vec<usize> = (0..2)
             .map(|place| {
                 let mut values: Vec<_> = points

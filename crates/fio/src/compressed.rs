@@ -174,25 +174,25 @@ impl<W: Write> Packer<W> {
 
 /// Why a log could not be read to its end.
 #[derive(Debug, thiserror::Error)]
-pub enum Unreadable {
+pub enum InflateError {
     /// It holds nothing.
     #[error("short read on reading log")]
     Empty,
     /// A part of it is not compressed as it should be.
     #[error("failed inflating log: -3 (byte {0}: no stream of zlib)")]
-    Foreign(usize),
+    NotCompressed(usize),
     /// The text could not be written.
     #[error("cannot print the log: {0}")]
-    Unwritten(#[from] io::Error),
+    Output(#[from] io::Error),
 }
 
 /// Writes the text of a compressed log. `Ok(false)`: its last stream is cut off.
 ///
 /// # Errors
 /// What is wrong with it; what was read before is written.
-pub fn inflate(log: &[u8], to: &mut impl Write) -> Result<bool, Unreadable> {
+pub fn inflate(log: &[u8], to: &mut impl Write) -> Result<bool, InflateError> {
     if log.is_empty() {
-        return Err(Unreadable::Empty);
+        return Err(InflateError::Empty);
     }
     let mut rest = log;
     while !rest.is_empty() {
@@ -207,7 +207,7 @@ pub fn inflate(log: &[u8], to: &mut impl Write) -> Result<bool, Unreadable> {
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof && rest.is_empty() => {
                 return Ok(false);
             }
-            Err(_) => return Err(Unreadable::Foreign(at)),
+            Err(_) => return Err(InflateError::NotCompressed(at)),
         }
     }
     Ok(true)
@@ -263,7 +263,7 @@ mod tests {
         packer.to
     }
 
-    fn text(log: &[u8]) -> (String, Result<bool, Unreadable>) {
+    fn text(log: &[u8]) -> (String, Result<bool, InflateError>) {
         let mut text = Vec::new();
         let read = inflate(log, &mut text);
         (String::from_utf8(text).expect("text"), read)
@@ -321,12 +321,12 @@ mod tests {
 
     #[test]
     fn what_is_no_log_is_reported_with_its_place() {
-        assert!(matches!(text(b"").1, Err(Unreadable::Empty)));
+        assert!(matches!(text(b"").1, Err(InflateError::Empty)));
         let mut log = packed(&samples(), CHUNK);
         let at = log.len();
         log.extend(b"garbage");
         let (text, read) = text(&log);
         assert_eq!(text, lines(&samples()));
-        assert!(matches!(read, Err(Unreadable::Foreign(byte)) if byte == at));
+        assert!(matches!(read, Err(InflateError::NotCompressed(byte)) if byte == at));
     }
 }

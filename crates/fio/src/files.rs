@@ -469,11 +469,11 @@ fn offset(spec: &Spec, number: u32, sizes: &[Option<u64>]) -> Result<u64, Fault>
         .min(LARGEST_OFFSET))
 }
 
-/// The length of all these files. Where they have several, what the option means is another place in
-/// each of them, and a job has one.
+/// The length that these files have in common: in files of different lengths the option would give
+/// different offsets, and a job has one.
 fn common_length(spec: &Spec, option: &str, sizes: &[Option<u64>]) -> Result<u64, Fault> {
     if sizes.windows(2).any(|pair| pair[0] != pair[1]) {
-        let wrong = "it is another place in each of these files, which are not equally long: a \
+        let wrong = "it is another offset in each of these files, which are not equally long: a \
                      job for each would work";
         return Err(Fault::invalid(spec.mistake(option, wrong)));
     }

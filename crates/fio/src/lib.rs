@@ -49,7 +49,7 @@ pub use command::{
     Client, Command, DEBUG_WORDS, Format, General, Input, Profiled, general_options,
     parse as parse_command,
 };
-pub use compressed::{Packer, Sample, Unreadable, inflate};
+pub use compressed::{InflateError, Packer, Sample, inflate};
 pub use context::{ControlGroup, PlanContext};
 pub use engine::{Program, engines};
 pub use files::{Layout, Planned};

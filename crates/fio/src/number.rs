@@ -41,7 +41,7 @@ pub fn amount(text: &str, scale: Scale) -> Result<i64, String> {
 /// As [`amount`], with arithmetic anywhere: fio calculates so where a keyword is in the text.
 pub(super) fn with_arithmetic(text: &str, scale: Scale) -> Result<i64, String> {
     let value = Expression::new(text, &|suffix| scale.factor(suffix)).value()?;
-    whole(value, text)
+    without_fraction(value, text)
 }
 
 /// The beginning of a number that fio reads, where it drops the rest: outside of parentheses it knows
@@ -82,8 +82,8 @@ pub(super) fn evenly_spread(number: u64) -> f64 {
     (number as f64 * GOLDEN_RATIO).fract()
 }
 
-fn whole(value: f64, text: &str) -> Result<i64, String> {
-    // Above 2^63 there is no device, and the cast would saturate in silence.
+/// Cuts off a fraction. Above 2^63 there is no device, and the cast would saturate in silence.
+fn without_fraction(value: f64, text: &str) -> Result<i64, String> {
     if value.abs() > 9.2e18 {
         return Err(format!("`{text}` is too large"));
     }

@@ -54,7 +54,7 @@ impl<'a> Pass<'a> {
     ///  several passes of a verifying job        a pass                  these passes, or loops
     ///  more than the files hold, with loops     a pass                  until all are moved, or loops
     ///  one pass of a verifying job              a pass                  loops
-    ///  any other                                io_size without a stub  loops
+    ///  any other                                io_size, no short pass  loops
     /// ```
     pub(super) fn amount(&self) -> (u64, u64) {
         let (whole, loops) = (self.whole_pass(), self.loops());
@@ -64,8 +64,8 @@ impl<'a> Pass<'a> {
                 loops,
             ),
             Some(bytes) => {
-                let moved = self.without_a_stub(bytes, whole);
-                let meets_the_end = whole > 0 && bytes > whole && !self.comes_back();
+                let moved = self.without_short_pass(bytes, whole);
+                let meets_the_end = whole > 0 && bytes > whole && !self.meets_no_end();
                 match self.verifying_passes(bytes, whole) {
                     Some(passes @ 2..) => (whole, loops.max(passes)),
                     _ if loops > 1 && meets_the_end => (whole, loops.max(moved.div_ceil(whole))),
@@ -88,8 +88,8 @@ impl<'a> Pass<'a> {
 
     /// The bytes that are moved where this many are requested. As in fio, a pass that would have to move
     /// less than the largest block of any direction is not begun.
-    fn without_a_stub(&self, bytes: u64, whole: u64) -> u64 {
-        let meets_the_end = !self.comes_back() && self.options.zonemode == "none";
+    fn without_short_pass(&self, bytes: u64, whole: u64) -> u64 {
+        let meets_the_end = !self.meets_no_end() && self.options.zonemode == "none";
         let by_passes = matches!(
             self.job.pattern,
             Pattern::Sequential | Pattern::Random { .. }
@@ -116,7 +116,8 @@ impl<'a> Pass<'a> {
         }
     }
 
-    /// How often a verifying job goes through its files to move this many bytes.
+    /// How often a verifying job goes through its files to move this many bytes. `None`: it counts
+    /// bytes instead, as one does that writes at random without a map, where no pass has an end.
     fn verifying_passes(&self, bytes: u64, whole: u64) -> Option<u64> {
         let keeps_a_map = keeps_a_map(self.options, self.rw, &self.job.sizes);
         if self.rw.writes && self.rw.random && !keeps_a_map {
@@ -137,7 +138,7 @@ impl<'a> Pass<'a> {
     /// holds of them. One that draws its places for a time, and keeps no map of them, never comes
     /// to an end of its files, and drops them once.
     pub(super) fn drop_cache_every(&self) -> Option<Bytes> {
-        let goes_on = self.options.time_based && self.rw.random && self.comes_back();
+        let goes_on = self.options.time_based && self.rw.random && self.meets_no_end();
         self.restarts_after()
             .filter(|_| self.options.invalidate && !goes_on)
     }
@@ -172,7 +173,7 @@ impl<'a> Pass<'a> {
     }
 
     /// Bytes of a pass over all files: what of one is no whole block is left out, where blocks are of
-    /// one size, or where each is hit once. A job that comes back moves a whole block for it.
+    /// one size, or where each is hit once. A job that meets no end moves a whole block for it.
     fn whole_pass(&self) -> u64 {
         let piece = self.job.piece().map(|piece| piece.0);
         let block = largest_block(&self.job.sizes, self.rw);
@@ -195,7 +196,7 @@ impl<'a> Pass<'a> {
             ) {
                 return (blocks * block).min(space);
             }
-            if piece.is_none() && self.comes_back() {
+            if piece.is_none() && self.meets_no_end() {
                 return space;
             }
             let block = piece.unwrap_or(block);
@@ -211,7 +212,7 @@ impl<'a> Pass<'a> {
         let bytes = size.saturating_mul(files);
         match self.blocks_until_the_end(size, block) {
             Some(blocks) => (blocks * block).saturating_mul(files).min(bytes),
-            None if self.comes_back() => bytes,
+            None if self.meets_no_end() => bytes,
             // Of a part that ends within its last block, the bytes of the part count.
             None => ((size / block).max(1) * block)
                 .saturating_mul(files)
@@ -226,7 +227,7 @@ impl<'a> Pass<'a> {
         let smallest = smallest_block(&self.job.sizes, self.rw);
         if !self.options.bs_unaligned {
             (size / smallest).max(1) * smallest
-        } else if self.comes_back() {
+        } else if self.meets_no_end() {
             size
         } else {
             (size + 1).saturating_sub(smallest).max(1)
@@ -297,13 +298,12 @@ impl<'a> Pass<'a> {
 
     /// Whether no end of the files is met before all bytes are moved: places are drawn without a
     /// map, or read in runs, two directions go through them side by side, or a gap leads back or to the beginning again.
-    fn comes_back(&self) -> bool {
+    fn meets_no_end(&self) -> bool {
         let (options, rw) = (self.options, self.rw);
         let draws_freely = rw.random
             && (!keeps_a_map(options, rw, &self.job.sizes)
                 || !options.random_distribution.starts_with("random"));
-        // A run goes on over blocks that were hit before, so the map is not full when the bytes are
-        // moved.
+        // A run hits blocks again, so the map is not full when the bytes are moved.
         let reads_in_runs =
             rw.random && rw.reads && !rw.writes && rw.run.is_some_and(|length| length > 1);
         let has_order = !rw.random

@@ -38,8 +38,8 @@ pub struct Prepared {
     pub remarks: Vec<String>,
     /// Why jobs cannot begin, a line for each clone. As with fio, the others are run.
     pub unfit: Vec<Mistake>,
-    /// Warnings that the normal output prints before the results.
-    pub forewords: Vec<String>,
+    /// Lines that the normal output prints before the results.
+    pub preamble: Vec<String>,
     /// The clones, in the order of the plan's jobs.
     pub clones: Vec<CloneFacts>,
     /// Files that must be there before the run.
@@ -144,7 +144,7 @@ impl PlanBuilder<'_> {
             .sum();
         if found_files > 0 {
             let words = format!("opendir added {found_files} files");
-            self.prepared.forewords.push(words);
+            self.prepared.preamble.push(words);
         }
         let count = options.numjobs.max(1);
         if count > MOST_CLONES {
@@ -172,8 +172,7 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
-    /// The warning of fio that the last `count` clones, which verify what they write, have a file in
-    /// common.
+    /// The warning of fio that the last `count` clones verify what they write and share a file.
     fn warn_of_several_writers(&mut self, count: usize) {
         let jobs = (self.prepared.plan.cases.last()).map_or(&[][..], |case| &case.workload.jobs);
         let clones = &jobs[jobs.len().saturating_sub(count)..];
@@ -185,15 +184,16 @@ impl PlanBuilder<'_> {
         if files.any(|file| second.targets.contains(file)) {
             let words = "multiple writers may overwrite blocks that belong to other jobs. This can \
                          cause verification failures.";
-            self.prepared.forewords.push(words.to_owned());
+            self.prepared.preamble.push(words.to_owned());
         }
     }
 
+    /// The warning of fio that the writes take the whole runtime, so that nothing is read back.
     fn warn_of_no_time(&mut self, options: &Options, rw: ReadWrite) {
         if !rw.reads && leaves_no_time(options, rw) {
             let words = "verification read phase will never start because write phase uses all \
                          of runtime";
-            self.prepared.forewords.push(words.to_owned());
+            self.prepared.preamble.push(words.to_owned());
         }
     }
 
@@ -316,7 +316,7 @@ impl PlanBuilder<'_> {
         }
         let only_durable = spec.options.verify_policy == "fsynced";
         let loaded = if job.verify.is_some() {
-            state::load(job, self.seed(), only_durable, state, self.context)
+            state::limit_checks(job, self.seed(), only_durable, state, self.context)
         } else {
             // As in fio, a job that verifies nothing needs the file all the same.
             (self.context.bytes_of)(state).map(|_| ())
@@ -400,8 +400,8 @@ mod tests {
         #[track_caller]
         fn check(options: &str, warns: bool) {
             let text = format!("[a]\nsize=64k\nverify=md5\n{options}\n");
-            let forewords = planned(&text).expect(options).forewords;
-            let found = forewords
+            let preamble = planned(&text).expect(options).preamble;
+            let found = preamble
                 .iter()
                 .any(|words| words.starts_with("multiple writers"));
             assert_eq!(found, warns, "{options}");

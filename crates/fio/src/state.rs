@@ -137,7 +137,7 @@ pub(super) fn path(aux: Option<&str>, name: &str, thread: usize) -> String {
 }
 
 /// Makes the job check no more than what an earlier run had written, or had made durable.
-pub(super) fn load(
+pub(super) fn limit_checks(
     job: &mut Job,
     seed: u64,
     only_durable: bool,

@@ -32,9 +32,9 @@ pub(crate) struct Live {
     /// The last interval of each host.
     latest: BTreeMap<String, Interval>,
     /// Time of the measurements before the current one.
-    before: Nanos,
+    ended_steps: Nanos,
     /// Time of the current measurement so far, on the host that is furthest.
-    now: Nanos,
+    this_step: Nanos,
 }
 
 impl Live {
@@ -51,8 +51,8 @@ impl Live {
             ready: 0,
             step: None,
             latest: BTreeMap::new(),
-            before: Nanos::ZERO,
-            now: Nanos::ZERO,
+            ended_steps: Nanos::ZERO,
+            this_step: Nanos::ZERO,
         }
     }
 
@@ -131,8 +131,8 @@ impl Live {
         self.report_step();
         let latest = self.case.replace(case.to_owned());
         let pause = latest.map(|latest| pause_between(&self.load, &latest, case));
-        self.before = self.before + self.now + pause.unwrap_or_default();
-        self.now = Nanos::ZERO;
+        self.ended_steps = self.ended_steps + self.this_step + pause.unwrap_or_default();
+        self.this_step = Nanos::ZERO;
         self.latest.clear();
         let Plan { cases, passes, .. } = &self.load;
         // Hosts run only cases of the plan, so the case is always found.
@@ -146,12 +146,13 @@ impl Live {
     /// Keeps the latest interval of a host.
     fn frame(&mut self, host: &str, interval: &Interval, elapsed: Nanos) {
         self.latest.insert(host.to_owned(), *interval);
-        self.now = self.now.max(elapsed);
+        self.this_step = self.this_step.max(elapsed);
         // Drawn once a second, when the first host reports, and not for each host.
         if self.hosts.first().is_some_and(|first| first == host) {
             let sum = sum(self.latest.values());
             self.screen.hosts(&self.rates());
-            self.screen.interval(&sum, self.before + self.now);
+            self.screen
+                .interval(&sum, self.ended_steps + self.this_step);
         }
     }
 

@@ -45,7 +45,7 @@ fn read_results(text: &str, found: &mut Found) -> Result<(), Mistake> {
     let root = document(text).map_err(|mistake| not_a_result(mistake.to_string()))?;
     if root.name != "Results" {
         return Err(not_a_result(format!(
-            "the document is a <{}>, and DiskSpd's <Results> are wanted",
+            "the document is a <{}>, not DiskSpd's <Results>",
             root.name
         )));
     }

@@ -132,7 +132,7 @@ impl Found {
                         continue;
                     };
                     let name = &case.name;
-                    let message = format!("{name}: {wrong} in an interval cannot be");
+                    let message = format!("{name}: an interval with {wrong} is impossible");
                     return Err(not_a_result(message));
                 }
             }

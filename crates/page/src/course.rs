@@ -67,7 +67,7 @@ fn above_zero(n: Option<u64>) -> Option<u64> {
     n.filter(|n| *n > 0)
 }
 
-/// A mean with one decimal; one that would round to 0 with a figure that is not.
+/// A mean with one decimal, or with one significant digit where that would show 0.
 fn one_decimal(mean: f64) -> String {
     if mean < 0.05 {
         significant(mean, 1)

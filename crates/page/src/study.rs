@@ -1,6 +1,6 @@
 //! The section of a repeated study: its charts, its conclusions, and the author's tables.
 
-use blocklab_compare::study::{Judged, Outcome, Party, Plot, Table, Verdict};
+use blocklab_compare::study::{Judged, Outcome, Plot, StudySystem, Table, Verdict};
 use maud::{Markup, html};
 
 use super::side::{self, Side};
@@ -81,21 +81,21 @@ fn first_chart(runs: &StudyRuns<'_>) -> Markup {
 /// The table of systems: where the figures of each come from, and its price.
 fn parties(outcome: &Outcome) -> Markup {
     let columns = ["system", "figures from", "run", "price"].map(Column::words);
-    let rows = html! { @for party in &outcome.systems { (system(party)) } };
+    let rows = html! { @for system in &outcome.systems { (system_row(system)) } };
     card("Where the figures of each system come from", &columns, rows)
 }
 
 /// A row of that table.
-fn system(party: &Party) -> Markup {
+fn system_row(system: &StudySystem) -> Markup {
     html! {
         tr {
-            th scope="row" { (party.name) }
+            th scope="row" { (system.name) }
             td class="wrap" {
-                (shown::figures_from(party))
-                @if !party.because.is_empty() { br; span class="muted" { (party.because) } }
+                (shown::figures_from(system))
+                @if !system.because.is_empty() { br; span class="muted" { (system.because) } }
             }
-            td { @if let Some(run) = &party.run { code { (run) } } }
-            td class="wrap" { (shown::hourly_price(party)) }
+            td { @if let Some(run) = &system.run { code { (run) } } }
+            td class="wrap" { (shown::hourly_price(system)) }
         }
     }
 }

@@ -22,7 +22,7 @@ impl StudyRuns<'_> {
     /// Index of the run of a system.
     pub fn record(&self, system: &str) -> Option<usize> {
         let mut systems = self.outcome.systems.iter();
-        let run = systems.find(|party| party.name == system)?.run.as_ref()?;
+        let run = systems.find(|known| known.name == system)?.run.as_ref()?;
         self.sides.iter().position(|side| &side.record.id == run)
     }
 

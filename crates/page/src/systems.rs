@@ -1,6 +1,6 @@
 //! The table of many runs: a row for each.
 
-use blocklab_compare::study::{Outcome, Party};
+use blocklab_compare::study::{Outcome, StudySystem};
 use blocklab_findings::Severity;
 use blocklab_units::plural;
 use maud::{Markup, html};
@@ -17,7 +17,7 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
     let parties = outcome
         .map(|outcome| outcome.systems.as_slice())
         .unwrap_or_default();
-    let priced = parties.iter().any(|party| party.usd_per_hour.is_some());
+    let priced = parties.iter().any(|system| system.usd_per_hour.is_some());
     let tiles = headline::tiles_shown(sides);
     let noun = match outcome {
         Some(_) => "system",
@@ -27,27 +27,27 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
     columns.extend(priced.then(|| Column::figure("USD an hour")));
     let id = if noun == "run" { "id" } else { "run" };
     columns.extend(["found", id].map(Column::words));
-    let row = |name: &str, side: Option<&Side<'_>>, party: Option<&Party>| {
+    let row = |name: &str, side: Option<&Side<'_>>, system: Option<&StudySystem>| {
         html! {
             tr {
                 th scope="row" { @if let Some(side) = side { (side.swatch()) } (name) }
                 @for tile in &tiles {
                     td class="number" { (side.map_or_else(|| "–".to_owned(), |figure| tile.text(figure))) }
                 }
-                @if priced { td class="number" { (usd_per_hour(party)) } }
+                @if priced { td class="number" { (usd_per_hour(system)) } }
                 td { (side.map_or_else(|| "not run".to_owned(), finding_counts)) }
                 td { @if let Some(side) = side { code { (side.record.id) } } }
             }
         }
     };
     // Systems of the study that were not run have prices, too.
-    let alone = parties.iter().filter(|party| party.run.is_none());
+    let alone = parties.iter().filter(|system| system.run.is_none());
     let rows = html! {
         @for side in sides {
-            @let party = parties.iter().find(|party| party.run.as_ref() == Some(&side.record.id));
-            (row(side.name(), Some(side), party))
+            @let system = parties.iter().find(|system| system.run.as_ref() == Some(&side.record.id));
+            (row(side.name(), Some(side), system))
         }
-        @for party in alone { (row(&party.name, None, Some(party))) }
+        @for system in alone { (row(&system.name, None, Some(system))) }
     };
     html! {
         @let title = format!("{}, the best figure of each", plural(sides.len(), noun));
@@ -58,8 +58,8 @@ pub fn table(sides: &[Side<'_>], outcome: Option<&Outcome>) -> Markup {
 }
 
 /// The price of a system in US dollars per hour; a dash if it is not known.
-fn usd_per_hour(party: Option<&Party>) -> String {
-    let usd = party.and_then(|party| party.usd_per_hour);
+fn usd_per_hour(system: Option<&StudySystem>) -> String {
+    let usd = system.and_then(|system| system.usd_per_hour);
     usd.map_or_else(|| "–".to_owned(), |usd| shown::fixed(usd, 3))
 }
 

@@ -9,7 +9,7 @@ mod webdriver;
 use std::fs;
 
 use blocklab_compare::compare::{Margins, compare};
-use blocklab_compare::study::Party;
+use blocklab_compare::study::StudySystem;
 use blocklab_findings::Assessment;
 use blocklab_record::{Origin, Record};
 use blocklab_report::json;
@@ -78,10 +78,10 @@ fn every_limit_stands_at_its_value() {
 
     let mut outcome = sample::outcome();
     outcome.systems = [("small", &record), ("large", &other)]
-        .map(|(name, record)| Party {
+        .map(|(name, record)| StudySystem {
             name: name.to_owned(),
             run: Some(record.id.clone()),
-            ..Party::default()
+            ..StudySystem::default()
         })
         .to_vec();
     open("study.html", &blocklab_page::study(&all, &outcome));

@@ -49,8 +49,8 @@ struct Money<'a> {
 }
 
 impl<'a> Money<'a> {
-    /// For amounts in this money.
-    fn own(self, own: &'a str) -> Self {
+    /// For amounts in the currency `own`.
+    fn of_amounts_in(self, own: &'a str) -> Self {
         let wanted = self.currency.filter(|_| own == "USD");
         Self {
             currency: wanted,
@@ -119,7 +119,7 @@ fn table(priced: &[Priced], money: Money<'_>) -> Part {
     titles.extend(UNITS.map(|(title, _)| title.to_owned()));
     titles.push("region and list".to_owned());
     let rows = priced.iter().enumerate().map(|(place, offer)| {
-        let own = money.own(offer.money);
+        let own = money.of_amounts_in(offer.money);
         // The first title names one currency; an amount in another one names its own.
         let other = own.code() != money.code();
         let shown = |usd: Option<f64>| match usd {
@@ -185,8 +185,8 @@ fn detail(
             let source = format!("{}, {}: {}", price.region, price.date, price.source);
             format!(" {}", cited(sources, &source))
         });
-        // Each cost has its own money, where there is none of all.
-        let own = money.own(cost.currency);
+        // The costs of one offer may be in different currencies.
+        let own = money.of_amounts_in(cost.currency);
         let sum = cost
             .usd_per_month
             .map_or_else(|| "by use".to_owned(), |usd| own.amount(usd));
@@ -201,7 +201,7 @@ fn detail(
         line("   -", &text);
     }
     for unit in &priced.units {
-        line("   =", &quotient(unit, money.own(priced.money)));
+        line("   =", &quotient(unit, money.of_amounts_in(priced.money)));
     }
     for text in priced.assumed.iter().chain(&priced.notes) {
         line("   *", text);

@@ -24,9 +24,9 @@ pub struct LiveView {
     /// The part that is measured now.
     current: usize,
     /// Planned time of the measurements before the current one.
-    before: Nanos,
+    ended_steps: Nanos,
     /// Planned time of the current measurement.
-    now: Nanos,
+    this_step: Nanos,
     /// The file that is being laid out.
     laying_out: Option<PathBuf>,
     in_lines: bool,
@@ -83,8 +83,8 @@ impl LiveView {
             spooling: Spooling::new(store),
             parts: parts.collect(),
             current: 0,
-            before: Nanos::ZERO,
-            now: Nanos::ZERO,
+            ended_steps: Nanos::ZERO,
+            this_step: Nanos::ZERO,
             laying_out: None,
             in_lines: view.in_lines,
         }
@@ -128,8 +128,8 @@ impl LiveView {
                 planned_steps(plan, count).since(planned(case))
             }
         };
-        self.before = self.before + self.now + passed;
-        self.now = planned(case);
+        self.ended_steps = self.ended_steps + self.this_step + passed;
+        self.this_step = planned(case);
         let name = match &part.system {
             Some(system) => format!("{system}: {}", case.name),
             None => case.name.clone(),
@@ -189,7 +189,7 @@ impl Observer for LiveView {
                 if !credits.is_empty() {
                     self.screen.credits(credits);
                 }
-                self.screen.interval(interval, self.before + elapsed);
+                self.screen.interval(interval, self.ended_steps + elapsed);
             }
             Event::Ended(record) => self.ended(record),
             Event::Slice(_) | Event::Status(_) | Event::Frame { .. } | Event::Left { .. } => {}
@@ -214,7 +214,7 @@ mod tests {
         let before_last = |first_pass: u32| {
             let mut view = LiveView::new(View::progress(false), &[(None, &plan)], None);
             (first_pass..=3).for_each(|pass| view.begins(&case, pass));
-            view.before
+            view.ended_steps
         };
         assert_eq!(before_last(1), Nanos::from_secs(10));
         assert_eq!(before_last(2), Nanos::from_secs(10));

@@ -60,7 +60,7 @@ impl Arrivals {
 
     /// The most within windows up to the length of the load.
     pub fn windows(self) -> Vec<Window> {
-        let (operations, bytes) = (self.operations.closed(), self.bytes.closed());
+        let (operations, bytes) = (self.operations.consolidated(), self.bytes.consolidated());
         let decades = std::iter::successors(Some(FIRST_NS), |decade| decade.checked_mul(10));
         let lengths = decades
             .flat_map(|decade| STEPS.map(|step| decade.checked_mul(step)))

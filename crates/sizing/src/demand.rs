@@ -69,12 +69,12 @@ impl Demand {
         self.end = self.end.max(operation.end());
     }
 
-    /// Joins what was counted, so that questions are answered at once.
+    /// Merges what was counted, so that questions are answered at once.
     #[must_use]
-    pub fn closed(self) -> Self {
+    pub fn consolidated(self) -> Self {
         Self {
-            operations: self.operations.closed(),
-            bytes: self.bytes.closed(),
+            operations: self.operations.consolidated(),
+            bytes: self.bytes.consolidated(),
             ..self
         }
     }
@@ -196,7 +196,7 @@ mod tests {
         for operation in operations {
             demand.add(operation);
         }
-        demand.closed()
+        demand.consolidated()
     }
 
     fn rates(operations: &[Operation]) -> Rates {

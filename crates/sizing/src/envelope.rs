@@ -85,9 +85,9 @@ impl Envelope {
         self.runs.push(Some(run));
     }
 
-    /// Joins what is left in the digits, so that questions are answered at once.
+    /// Merges what is left in the digits, so that questions are answered at once.
     #[must_use]
-    pub fn closed(mut self) -> Self {
+    pub fn consolidated(mut self) -> Self {
         let runs = std::mem::take(&mut self.runs);
         let all = runs
             .into_iter()
@@ -99,7 +99,7 @@ impl Envelope {
 
     /// The most work that any limiter sees within a window: on the hull, so at least what came within
     /// one, and where a limiter of any rate can bind, exactly that. To be asked of a
-    /// [`closed`](Self::closed) one.
+    /// [`consolidated`](Self::consolidated) one.
     pub fn within(&self, window: Nanos) -> f64 {
         let pairs = self.runs.iter().flatten().flat_map(|run| &run.pairs);
         let mut last: Option<&Pair> = None;
@@ -116,7 +116,7 @@ impl Envelope {
 
     /// The least rate, in units a second, of a limiter behind which nothing waits longer than
     /// `tolerated`. Its bucket holds what the rate gives in the time `saved`, and is full whenever it is
-    /// needed. To be asked of a [`closed`](Self::closed) one.
+    /// needed. To be asked of a [`consolidated`](Self::consolidated) one.
     pub fn least_rate(&self, tolerated: Nanos, saved: Nanos) -> f64 {
         let (mut low, mut high) = (0.5, self.work as f64 + 1.0);
         // At `high`, even all work at once waits less than a second. If less than that is tolerated,
@@ -295,7 +295,7 @@ mod tests {
             let moment = super::Nanos(second * 1_000_000_000);
             (0..if second == 5 { 10 } else { 1 }).for_each(|_| all.add(moment, 1));
         }
-        let all = all.closed();
+        let all = all.consolidated();
         assert_eq!(all.within(super::Nanos(0)), 9.0);
         assert_eq!(all.within(super::Nanos(1_000_000_000)), 10.0);
         assert_eq!(all.within(super::Nanos(1_500_000_000)), 10.5);
@@ -367,14 +367,14 @@ mod tests {
             let bucket = Nanos::from_millis(bucket_ms);
             let iops = Rate::Iops(f64::from(per_second));
             let held = iops.per_second() * bucket.as_secs_f64();
-            let counts = counts.closed();
+            let counts = counts.consolidated();
             let closed = counts.worst(iops.per_second(), held);
             prop_assert_eq!(closed.wait.0, simulated(&operations, iops, bucket));
             let rate = Rate::MibPerS(f64::from(per_second) / 1000.0);
             let held = rate.per_second() * bucket.as_secs_f64();
             let parted = bytes.worst(rate.per_second(), held);
             // Runs that are not joined have no pairs across them.
-            let closed = bytes.closed().worst(rate.per_second(), held);
+            let closed = bytes.consolidated().worst(rate.per_second(), held);
             prop_assert!(parted.wait <= closed.wait);
             prop_assert_eq!(closed.wait.0, simulated(&operations, rate, bucket));
         }

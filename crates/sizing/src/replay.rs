@@ -114,7 +114,7 @@ impl Replay {
             wait_max: Nanos::ZERO,
             wait_max_at: Nanos::ZERO,
             latency_max: Nanos::ZERO,
-            latencies: vec![0; 64 * SUBS],
+            latencies: vec![0; 64 * SUB_BUCKETS],
             now: None,
             longest: None,
             beyond: 0,
@@ -235,27 +235,26 @@ impl Replay {
 }
 
 /// Parts of a power of two: figures are off by 3 % at most.
-const SUBS: usize = 32;
+const SUB_BUCKETS: usize = 32;
 
-/// The index of a latency's bucket: below 64 times `SUBS`, as a latency has 64 bits.
+/// The index of a latency's bucket: below 64 times `SUB_BUCKETS`, as a latency has 64 bits.
 const fn bucket(ns: u64) -> usize {
-    if ns < SUBS as u64 {
+    if ns < SUB_BUCKETS as u64 {
         return ns as usize;
     }
-    let shift = 63 - ns.leading_zeros() - SUBS.ilog2();
-    (shift as usize + 1) * SUBS + ((ns >> shift) as usize - SUBS)
+    let shift = 63 - ns.leading_zeros() - SUB_BUCKETS.ilog2();
+    (shift as usize + 1) * SUB_BUCKETS + ((ns >> shift) as usize - SUB_BUCKETS)
 }
 
 /// The largest value of a bucket.
 fn upper(bucket: usize) -> u64 {
-    if bucket < SUBS {
+    if bucket < SUB_BUCKETS {
         return bucket as u64;
     }
-    let shift = bucket / SUBS - 1;
-    ((SUBS + bucket % SUBS + 1) as u64)
-        .checked_shl(shift as u32)
-        .unwrap_or(u64::MAX)
-        .wrapping_sub(1)
+    let shift = bucket / SUB_BUCKETS - 1;
+    let next = ((SUB_BUCKETS + bucket % SUB_BUCKETS + 1) as u64) << shift;
+    // Behind the last bucket comes 2^64, which the shift makes 0.
+    next.wrapping_sub(1)
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub fn outliers(values: &[f64], floor: f64) -> Vec<Outlier> {
     judged.filter(|found| found.score.abs() > limit).collect()
 }
 
-/// The largest score that is still normal in a sample of this size.
+/// The largest score that is still normal in a sample of this size, by the simulation at [`outliers`].
 fn limit(count: usize) -> Option<f64> {
     Some(match count {
         0..=2 => return None,

@@ -16,7 +16,7 @@ use crate::inline::CarryOut;
 
 /// Operations on the space of files instead of their data.
 pub enum SpaceCall {
-    /// fallocate, which also frees.
+    /// fallocate: a read keeps the size of the file, a write may extend it, a trim frees.
     Allocate,
     /// ftruncate to the offset of each write.
     Truncate,
@@ -31,7 +31,6 @@ impl CarryOut for SpaceCall {
             (Self::Truncate, Direction::Write) => ftruncate(&file.file, io.offset),
             (Self::Truncate, _) => Err(Errno::INVAL),
             (Self::Allocate, Direction::Trim) => return trim(file, io.offset, io.len),
-            // Space without a change of the file's size, and with it.
             (Self::Allocate, Direction::Read) => {
                 fallocate(&file.file, FallocateFlags::KEEP_SIZE, offset, len)
             }

@@ -156,7 +156,7 @@ pub fn command(arguments: &[String]) -> Result<Command, Mistake> {
     if command.files.is_empty() && !command.quick_test && !command.help {
         return refused(
             "-f",
-            "no parameter file is named; -f FILE would, and -t runs a test",
+            "no parameter file is named; -f FILE would work, and -t for a test",
         );
     }
     Ok(command)

@@ -410,6 +410,7 @@ impl Recorder {
         let all_ios: u64 = (of_job.into_iter().flatten())
             .map(|counters| counters.ios.get())
             .sum();
+        // Once the depth is found, what the search itself completed is outside the result, like a ramp.
         let in_search: u64 = if self.is_in_last_window() {
             let of_search = self.directions.iter().flatten();
             of_search.map(|counters| counters.ios.get()).sum()

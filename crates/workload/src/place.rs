@@ -211,7 +211,7 @@ impl Places {
                 };
                 self.place(index, len)
             }
-            _ => self.next_of_rare(len, chance),
+            _ => self.next_by_other_law(len, chance),
         }
     }
 
@@ -312,7 +312,7 @@ impl Places {
     /// The offset by any law that `next` does not handle itself, kept out of line so that those stay
     /// fast.
     #[inline(never)]
-    fn next_of_rare(&mut self, len: u64, chance: &mut Stream) -> u64 {
+    fn next_by_other_law(&mut self, len: u64, chance: &mut Stream) -> u64 {
         let index = match &mut self.law {
             Law::Together(position) => {
                 let extent = self.extent;

@@ -55,6 +55,8 @@ impl Preconditioning {
         while self.left == 0 {
             self.next_region(chance);
         }
+        // By the writes left, stale blocks are spread evenly among the new ones, and so are the draws for
+        // the next region.
         let again = chance.below(self.left) < self.stale.len() as u64;
         let block = if again {
             let drawn = chance.below(self.stale.len() as u64);

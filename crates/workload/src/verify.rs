@@ -182,7 +182,8 @@ impl Checksum {
         }
     }
 
-    /// Bytes that it takes after the header; the digest is at their beginning.
+    /// Bytes that it takes after the header; the digest is at their beginning. fio reserves twice its
+    /// length for some.
     pub const fn room(self) -> usize {
         match self {
             Self::Sha256 => 64,

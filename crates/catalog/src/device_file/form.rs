@@ -112,6 +112,7 @@ fn whole(text: &str) -> Option<(u64, &str)> {
     (!has_digits).then(|| (number, unit.trim()))
 }
 
+/// A size. Whole numbers are read apart, since a float would lose digits of large ones.
 fn size(text: &str) -> Result<Bytes, String> {
     let exact = whole(text).and_then(|(number, suffix)| {
         let unit: Bytes = format!("1{suffix}").parse().ok()?;

@@ -23,7 +23,7 @@ use table::Form;
 /// Reads a device from a file, and sees to it that it can work.
 ///
 /// # Errors
-/// When the file cannot be read or the device in it cannot be.
+/// When the file cannot be read, or describes a device that cannot exist.
 pub fn load(path: &Path) -> Result<DeviceSpec, Error> {
     let text = text_of(path).map_err(|cause| Error::Unreadable {
         path: path.to_owned(),

@@ -109,7 +109,7 @@ pub(super) fn read(catalog: &Catalog, offer: Offer) -> Result<Found, String> {
         let terms = offer.terms.on_demand.get(sku).into_iter();
         found.take(catalog, product, terms.flat_map(BTreeMap::values));
     }
-    found.in_order();
+    found.sort_unique();
     Ok(found)
 }
 
@@ -129,7 +129,7 @@ pub(super) fn products(catalog: &Catalog, list: &[Value]) -> Result<Found, Strin
         found.date = found.date.max(day(&single.published));
         found.take(catalog, &single.product, single.terms.on_demand.values());
     }
-    found.in_order();
+    found.sort_unique();
     Ok(found)
 }
 
@@ -147,7 +147,8 @@ impl Found {
         terms: impl Iterator<Item = &'t Term>,
     ) {
         let dimensions = terms.flat_map(|term| term.dimensions.values());
-        // One product has one dimension with a price, or steps that this list does not use.
+        // Price tiers are products of their own, so one dimension has a price; of several, the lowest
+        // counts.
         let dimension = dimensions
             .filter(|d| usd(d) > 0.0)
             .min_by(|a, b| usd(a).total_cmp(&usd(b)));
@@ -218,7 +219,7 @@ impl Found {
     }
 
     /// Sorts the prices, and keeps the first of several for the same thing.
-    fn in_order(&mut self) {
+    fn sort_unique(&mut self) {
         self.hours.sort_by(|a, b| {
             (&a.region, &a.name, a.system as u8).cmp(&(&b.region, &b.name, b.system as u8))
         });

@@ -21,8 +21,8 @@ pub struct Least {
 }
 
 impl Kind {
-    /// The ways to buy it that have no price of their own, the plain one first.
-    pub(crate) fn free_choices(&self, catalog: &Catalog) -> Vec<Option<&'static str>> {
+    /// The values of `performance=` in an address that cost nothing extra, the default (`None`) first.
+    pub(crate) fn free_performance(&self, catalog: &Catalog) -> Vec<Option<&'static str>> {
         let limits = Limits::newest(catalog, self.limits_of()).ok();
         let has_plus = limits.is_some_and(|limits| limits.first_size("plus_iops").is_some());
         let mut choices = vec![None];

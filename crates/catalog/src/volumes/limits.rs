@@ -247,7 +247,7 @@ impl<'k> Limits<'k> {
         found.ok_or_else(|| {
             let known: Vec<&str> = tiers.iter().map(|tier| tier.name.as_str()).collect();
             let message = match known.as_slice() {
-                [] => format!("{} has no size by the name {name}, but GiB", self.kind),
+                [] => format!("{} has no size called {name}: give it in GiB", self.kind),
                 known => format!("{} comes as {}", self.kind, known.join(", ")),
             };
             Refusal::new(Part::Size, message)

@@ -26,7 +26,7 @@ impl Recorded<'_> {
     pub fn need(&self) -> Result<DerivedNeed> {
         let mut demand = Demand::default();
         self.load.each(|operation| demand.add(operation))?;
-        let demand = demand.closed();
+        let demand = demand.consolidated();
         if demand.count == 0 {
             bail!(
                 "{}: no read, write or trim in it, so there is no need to find a volume for",
@@ -89,7 +89,7 @@ impl Recorded<'_> {
     }
 
     /// Simulates the trace on a finalist, with burst buckets empty and full.
-    pub fn played(
+    pub fn simulated(
         &self,
         finalist: &Finalist,
         need: &Need,

@@ -251,8 +251,11 @@ fn release(artifacts: &mut Artifacts) -> bool {
         for holder in holders {
             if !reported.contains(&holder) {
                 terminal::inform(&format!(
-                    "Still in use: {}. In 10 s its users get errors.",
-                    words(&holder)
+                    "Still in use: {}. In {:.0} s its users get errors.",
+                    words(&holder),
+                    until
+                        .saturating_duration_since(Instant::now())
+                        .as_secs_f64()
                 ));
                 reported.push(holder);
             }

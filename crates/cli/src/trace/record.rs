@@ -102,7 +102,7 @@ fn write_recording(
     let mut writer = Writer::new(BufWriter::new(output), begins)?;
     while let Some(mut operation) = source
         .next()
-        .map_err(|error| anyhow::anyhow!("tracefs gave what is not understood: {error}"))?
+        .map_err(|error| anyhow::anyhow!("cannot read the events of tracefs: {error}"))?
     {
         // Times in the file count from the start of the recording.
         operation.at = Nanos(operation.at.0.saturating_sub(zero));

@@ -20,7 +20,7 @@ pub(super) fn setting_not_in_effect(run: &ExplainedRun<'_>) -> Vec<Finding> {
         let rate = predict(default, load).ok()?.at(case.window.until).clone();
         let expected = case.expected()?;
         let hit = warning(
-            "{} IOPS are what the type gives without settings ({}), and {} were to be expected \
+            "{} IOPS are what the type gives without settings ({}), and not the {} expected \
              with those of the address: the settings are not in effect",
             [
                 number(case.iops),
@@ -84,7 +84,7 @@ pub(super) fn other_volume_type(run: &ExplainedRun<'_>) -> Vec<Finding> {
         let text = if recorded {
             "the record is of a volume of type {}: its {} IOPS are not the {} of this address"
         } else {
-            "as a volume of type {} delivers: {} IOPS, where {} were to be expected by the \
+            "as a volume of type {} delivers: {} IOPS instead of the {} expected from the \
                  address"
         };
         let slots = [fixed(kind.clone()), number(case.iops), number(expected)];
@@ -104,7 +104,7 @@ pub(super) fn other_volume_size(run: &ExplainedRun<'_>) -> Vec<Finding> {
         let volume = run.given.resolved.spec.volumes.first()?;
         let expected = case.expected()?;
         let hit = warning(
-            "as a {} of about {} delivers: {} IOPS, where {} were to be expected of {}",
+            "as a {} of about {} delivers: {} IOPS instead of the {} expected of {}",
             [
                 fixed(volume.kind.clone()),
                 fixed(Bytes(gib << 30).to_string()),
@@ -129,7 +129,7 @@ pub(super) fn missing_members(run: &ExplainedRun<'_>) -> Vec<Finding> {
         let all = run.given.resolved.spec.volumes.len();
         let expected = case.expected()?;
         let hit = warning(
-            "as many as {} of the {} volumes deliver: {} IOPS, where {} were to be expected of all",
+            "as many as {} of the {} volumes deliver: {} IOPS instead of the {} expected of all",
             [
                 fixed(fewer.to_string()),
                 fixed(all.to_string()),
@@ -158,8 +158,8 @@ pub(super) fn other_instance_size(run: &ExplainedRun<'_>) -> Vec<Finding> {
         let text = if recorded {
             "the record is of {}: its {} IOPS, {} MB/s, are not the {} IOPS of this address"
         } else {
-            "as {} would let pass for volumes: {} IOPS, {} MB/s, where {} IOPS were to be \
-             expected by the address"
+            "as {} would let pass for volumes: {} IOPS, {} MB/s instead of the {} IOPS \
+             expected from the address"
         };
         // Sizes beyond the named ones are counted as one more item of the list.
         let more = names.len().saturating_sub(NAMED);
@@ -209,7 +209,7 @@ pub(super) fn unit_slip(run: &ExplainedRun<'_>) -> Vec<Finding> {
         };
         let expected = case.expected()?;
         let hit = info(
-            "{} IOPS are the {} that were to be expected, but for {}: the limit may be meant in \
+            "{} IOPS differ from the expected {} by the factor of {}: the limit may be meant in \
              the other unit",
             [number(case.iops), number(expected), word(units)],
         );

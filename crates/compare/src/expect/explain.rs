@@ -97,7 +97,7 @@ pub(super) struct ExplainedRun<'a> {
     /// described by a file, which has latencies of its own.
     pub(super) published: Option<PublishedLatency>,
     /// The quickest and the slowest healthy device that the address can name.
-    edges: Option<(DeviceSpec, DeviceSpec)>,
+    healthy_range: Option<(DeviceSpec, DeviceSpec)>,
 }
 
 impl<'a> ExplainedRun<'a> {
@@ -115,11 +115,11 @@ impl<'a> ExplainedRun<'a> {
             default: None,
             others: Others::default(),
             published: None,
-            edges: None,
+            healthy_range: None,
         };
         if let (Address::Sold(_), [volume, ..]) = (&given.resolved.address, &*spec.volumes) {
             let known = PublishedLatency::of_type(&volume.kind);
-            run.edges = Some(match &known {
+            run.healthy_range = Some(match &known {
                 Some(known) => (known.quickest(spec), known.slowest(spec)),
                 None => PublishedLatency::unknown(spec),
             });
@@ -187,7 +187,7 @@ impl<'a> ExplainedRun<'a> {
         }
         // A device file has no published range of latencies: a lower rate needs no other cause.
         let is_by_latency = case.is_latency_bound() && !is_held;
-        if self.edges.is_none() && is_by_latency && case.iops < expected * (1.0 + ABOVE) {
+        if self.healthy_range.is_none() && is_by_latency && case.iops < expected * (1.0 + ABOVE) {
             return Why::Latency;
         }
         // Before the verdict "slower than published": the lower limits of an earlier day look like
@@ -260,7 +260,7 @@ impl<'a> ExplainedRun<'a> {
     /// quickest healthy device of this type, or beyond one of them. `None`: a limit binds even the
     /// slowest, or latency does not decide.
     fn by_latency(&self, case: &ExplainedCase<'_>, load: Load) -> Option<Why> {
-        let (quickest, slowest) = self.edges.as_ref()?;
+        let (quickest, slowest) = self.healthy_range.as_ref()?;
         let (quickest, slowest) = (predict(quickest, load).ok()?, predict(slowest, load).ok()?);
         let (most, slow) = (lasting(&quickest).next()?, lasting(&slowest).next()?);
         if !of_medium(&slow.binding) {

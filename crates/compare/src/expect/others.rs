@@ -84,10 +84,11 @@ impl Others {
             is_other.then_some((kind, spec))
         });
         Self {
-            recorded_type: volume
-                .and_then(|volume| other(&own_types, &volume.kind, &given.catalog.volume_types())),
+            recorded_type: volume.and_then(|volume| {
+                unexpected_owner(&own_types, &volume.kind, &given.catalog.volume_types())
+            }),
             recorded_instance: instance.and_then(|instance| {
-                other(
+                unexpected_owner(
                     &own_instances,
                     &instance.name,
                     &given.catalog.instance_types(),
@@ -245,8 +246,12 @@ fn owners(record: &Record, of_volumes: bool) -> BTreeSet<&str> {
     owned.map(|owned| &*owned.name.owner).collect()
 }
 
-/// The first known name among the owners, if the expected one is not among them.
-fn other(owners: &BTreeSet<&str>, expected: &str, known: &[impl AsRef<str>]) -> Option<String> {
+/// The first owner with a known name, unless the expected one is an owner as well.
+fn unexpected_owner(
+    owners: &BTreeSet<&str>,
+    expected: &str,
+    known: &[impl AsRef<str>],
+) -> Option<String> {
     owners
         .iter()
         .find(|name| known.iter().any(|known| known.as_ref() == **name))

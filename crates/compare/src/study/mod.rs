@@ -51,7 +51,7 @@ pub struct Outcome {
     /// What a reader must know about the repetition.
     pub remarks: Vec<String>,
     /// Every system.
-    pub systems: Vec<Party>,
+    pub systems: Vec<StudySystem>,
     /// The author's tables.
     pub tables: Vec<Table>,
     /// One figure over another.
@@ -92,7 +92,7 @@ impl Compared {
 
 /// A system as the report shows it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Party {
+pub struct StudySystem {
     /// Its name in the tables.
     pub name: String,
     /// Its address in the catalog.
@@ -141,7 +141,7 @@ pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outc
         source: publication.source.clone(),
         preparation: publication.preparation.clone(),
         remarks: publication.remarks.clone(),
-        systems: systems.iter().map(party).collect(),
+        systems: systems.iter().map(study_system).collect(),
         plots: curves.map(|curve| tables::plot(curve, &sources)).collect(),
         conclusions: judged
             .map(|judged| conclusions::judge(judged, &sources))
@@ -153,11 +153,11 @@ pub fn outcome(publication: &Publication, systems: &[SystemOutcome<'_>]) -> Outc
 }
 
 /// A system as the report shows it.
-fn party(system: &SystemOutcome<'_>) -> Party {
+fn study_system(system: &SystemOutcome<'_>) -> StudySystem {
     let hour = system.bought.and_then(documents::hour);
     let record = system.run.map(|(record, _)| record);
     let target = record.and_then(|record| record.targets.first());
-    Party {
+    StudySystem {
         name: system.system.name.clone(),
         address: system.system.address.clone(),
         because: system.system.because.clone(),
@@ -198,10 +198,10 @@ fn compared(publication: &Publication, sources: &Sources<'_>) -> Vec<Compared> {
 
 /// Statistics of the absolute differences; `None` if no figure can be compared.
 fn nearness(compared: &[Compared]) -> Option<Nearness> {
-    let judging = compared
+    let measured = compared
         .iter()
-        .filter(|judging| judging.basis == Basis::Measured);
-    let errors = judging.filter_map(Compared::error_percent);
+        .filter(|figure| figure.basis == Basis::Measured);
+    let errors = measured.filter_map(Compared::error_percent);
     let mut sorted: Vec<f64> = errors.map(f64::abs).collect();
     sorted.sort_by(f64::total_cmp);
     let count = sorted.len();

@@ -199,6 +199,7 @@ struct Channels {
 }
 
 impl Channels {
+    /// The channels under this load, whose sequential streams decide which latencies apply.
     fn new(spec: &DeviceSpec, service: &Service, load: Load) -> Self {
         let part = spec.part(load.block);
         let reads = f64::from(load.read_percent) / 100.0;
@@ -216,11 +217,11 @@ impl Channels {
             }
         };
         let (read, write) = (&service.read, &service.write);
-        let here_read = pick(read, &service.stream_read, &service.interleaved_read);
-        let here_write = pick(write, &service.stream_write, &service.interleaved_write);
+        let read_of_load = pick(read, &service.stream_read, &service.interleaved_read);
+        let write_of_load = pick(write, &service.stream_write, &service.interleaved_write);
         let most_reads = most.map(|most| most.read_iops);
         let most_writes = most.map(|most| most.write_iops);
-        let mut read = DirectionQueue::new(reads_of_medium, read, &here_read, part, most_reads);
+        let mut read = DirectionQueue::new(reads_of_medium, read, &read_of_load, part, most_reads);
         if let Some(programs) = service.programs.as_ref().filter(|_| read.channels > 0.0) {
             let pages = part.as_f64() / programs.page.as_f64();
             read.program = programs.time.as_secs_f64();
@@ -236,7 +237,7 @@ impl Channels {
         let cache_seconds = spec.cache().map(|cache| cache.latency.seconds(load.block));
         Self {
             read,
-            write: DirectionQueue::new(1.0 - reads, write, &here_write, part, most_writes),
+            write: DirectionQueue::new(1.0 - reads, write, &write_of_load, part, most_writes),
             network: round_trip.as_secs_f64(),
             cached: of_cache * cache_seconds.unwrap_or(0.0),
             writes_back,

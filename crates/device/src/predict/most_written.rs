@@ -78,8 +78,8 @@ fn lower(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     one.into_iter().chain(other).min_by(f64::total_cmp)
 }
 
-/// The lowest line of these limiters. `carried`: the bytes of the load that a unit of a rate moves at
-/// most, where no write is larger than this.
+/// The bytes by the lowest line of these limiters, as drawn above. `carried`: the bytes of the load that a
+/// unit of a rate moves at most, where no write is larger than this.
 fn least(
     caps: &[Cap],
     credits: &[Credit],

@@ -80,7 +80,8 @@ impl ChargeCounter {
         }
     }
 
-    /// The count of a read or write, which may continue a stream.
+    /// A read or write with its count: in a stream that is merged, the units of `1 << shift` bytes that
+    /// it begins.
     #[inline]
     fn enter_data(&mut self, io: Io) -> ChargedIo {
         let bytes = u64::from(io.len);

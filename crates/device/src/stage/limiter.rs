@@ -22,8 +22,8 @@ use super::{ChargedIo, Counts, FORGIVEN_STALL, Stage, WhichMeter};
 use crate::{Cap, Covers};
 
 impl Cap {
-    /// The part of its bucket that always fills at the whole rate: at a share of it, a stall would cost that
-    /// moment of the rate for minutes.
+    /// The part of its bucket that fills at the whole rate even if the rest fills at a share of it: after a
+    /// short stall the missed operations pass at once.
     pub fn filled_at_rate(&self) -> Nanos {
         if self.refill_share >= 1.0 {
             self.bucket

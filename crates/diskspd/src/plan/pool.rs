@@ -10,7 +10,7 @@ impl Planner<'_> {
     /// The jobs of threads under `-O`: the targets of a thread share its operations in flight, evenly or by
     /// their weights.
     pub(super) fn pooled(&self, span: &TimeSpan, paths: &[String]) -> Result<Vec<Paired>, Mistake> {
-        check_common_settings(span)?;
+        check_shared_threads(span)?;
         let mut paired = Vec::new();
         for thread in 0..span.thread_count {
             let weights = weights(span, thread);
@@ -45,8 +45,8 @@ impl Planner<'_> {
     }
 }
 
-/// Refuses targets of common threads that are opened in different ways.
-fn check_common_settings(span: &TimeSpan) -> Result<(), Mistake> {
+/// Refuses targets of common threads that are opened in different ways or have a cool-down.
+fn check_shared_threads(span: &TimeSpan) -> Result<(), Mistake> {
     let mut opened = span
         .targets
         .iter()

@@ -236,7 +236,7 @@ fn clean(folder: &Path) -> Vec<Leftover> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        // A note that is still being made is not even locked for a moment: its server would fail.
+        // Reading a note locks it. A server that is still making its note would fail to lock it.
         let is_new = path.extension().is_some_and(|end| end == "new");
         if !is_new && entry.file_type().is_ok_and(|kind| kind.is_file()) {
             clean_note(&path, &mut found);

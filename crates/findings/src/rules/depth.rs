@@ -196,7 +196,7 @@ fn waits_freely(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
 
 /// The model knows that nothing but its latency holds the case back, and which limit is next.
 fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>) -> Hit {
-    let hit = beside_waits(info(LATENCY, latency_slots(case)), cases, case);
+    let hit = with_longest_wait(info(LATENCY, latency_slots(case)), cases, case);
     // A flush waits for all that its thread has in flight, so that more does not give as much more.
     let is_in_proportion = !case.does(Direction::Sync) || case.slots() == case.threads();
     // Of jobs that run at different times, a limit counts the mean over all of it; and a load that holds
@@ -214,7 +214,7 @@ fn modelled(cases: &Cases<'_>, case: &CaseView<'_>, next: Option<&UsedLimit<'_>>
 const FELT: f64 = 0.1;
 
 /// Adds the limit for which operations wait longest, and for which share of their time.
-fn beside_waits(hit: Hit, cases: &Cases<'_>, case: &CaseView<'_>) -> Hit {
+fn with_longest_wait(hit: Hit, cases: &Cases<'_>, case: &CaseView<'_>) -> Hit {
     let used = used_limits(cases.record, case).into_iter();
     let longest = used.max_by(|a, b| a.waited_share.total_cmp(&b.waited_share));
     match longest.filter(|limit| limit.waited_share >= FELT) {

@@ -213,8 +213,8 @@ fn is_filled_by(limit: &UsedLimit<'_>, in_flight: f64) -> bool {
 /// own rate: it approaches its maximum gradually.
 const PLAUSIBLE: f64 = 2.0;
 
-/// Whether more reads wait for a medium than can, by the share of its maximum that they use, with all slots
-/// full for that share of the time. What they wait for is flash under programs, which counts with it.
+/// Whether more reads wait for a medium than its load explains: all slots, for the share of its maximum that
+/// is used. The others wait for flash that is being programmed, a wait that counts with the medium's.
 fn waits_for_programs(case: &CaseView<'_>, limit: &UsedLimit<'_>) -> bool {
     let covers = Covers::Reads;
     let is_medium = limit.limit.name.kind == LimitKind::PhysicalMaximum { covers };

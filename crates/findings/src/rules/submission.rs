@@ -1,4 +1,4 @@
-//! How an engine hands operations over, one by one or many at a time, and takes their completions.
+//! How an engine submits operations, one by one or many at a time, and takes their completions.
 
 use blocklab_record::JobResult;
 use blocklab_workload::EngineKind;
@@ -47,7 +47,7 @@ fn depth_in_force(cases: &Cases<'_>, job: &JobResult) -> u32 {
     }
 }
 
-/// Whether an operation is done before the call returns that hands it over: libaio is asynchronous with direct
+/// Whether an operation is done before the call that submits it returns: libaio is asynchronous with direct
 /// access alone.
 pub(super) fn blocks_on_submission(cases: &Cases<'_>, job: &JobResult) -> bool {
     let is_modelled = cases.is_simulated() || cases.is_emulated();

@@ -195,6 +195,7 @@ fn is_level(pass: &Measurement) -> bool {
     };
     let levels = levels(&slices);
     let half = levels.len() / 2;
+    // Halves that differ by a factor below 1.6 are one level.
     half == 0 || (mean(&levels[..half]) / mean(&levels[half..])).ln().abs() < 0.5
 }
 

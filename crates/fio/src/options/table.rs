@@ -108,7 +108,7 @@ options! {
         "filesize", OfRanges(1), "-", Nearly, "Size of each file, or from which range it is drawn.", "of a range, new files get sizes evenly spread over it, others than with fio; null, models and files that are longer have its middle", filesize: Option<Ranges>;
         "fill_device" "fill_fs", Bool, "0", Mostly, "Write until there is no more space.", "files that are only written have more length than there is room, and what was not written of it is cut off after the run; a job that reads and writes goes once through the files that fill the file system, where fio's fails at their end; without `size` a job that only writes at random is a mistake, for fio one that fails", fill_device: bool;
         "file_append", Bool, "0", Mostly, "Begin at the end of the file.", "a sequential job that is `time_based` or has a larger `io_size` begins again where it began; in fio 3.33 it is over after one pass; files that are not equally long fail the job", file_append: bool;
-        "offset" "fileoffset", OfShare, "0", Mostly, "Where the job's part of the file begins.", "a share of files that are not equally long, in fio another place in each of them, fails the job", offset: Share;
+        "offset" "fileoffset", OfShare, "0", Mostly, "Where the job's part of the file begins.", "a share of files that are not equally long, in fio another offset in each of them, fails the job", offset: Share;
         "offset_increment", OfShare, "0", Mostly, "How much later each clone's part begins.", "see `offset`", offset_increment: Share;
         "offset_align", Size, "0", Exact, "What `offset` in per cent is rounded up to.", "", offset_align: u64;
         "number_ios", Int(0, MAX), "0", Exact, "End after this many operations.", "", number_ios: u64;

@@ -17,8 +17,8 @@ use super::{Disk, Moment};
 
 /// What is printed before the run: a line a job, dots for its clones.
 pub fn header(prepared: &Prepared) -> String {
-    let forewords = prepared.forewords.iter();
-    let mut text: String = forewords.map(|words| format!("fio: {words}\n")).collect();
+    let preamble = prepared.preamble.iter();
+    let mut text: String = preamble.map(|words| format!("fio: {words}\n")).collect();
     let mut last = None;
     let mut dotted = None;
     for clone in &prepared.clones {

@@ -113,8 +113,8 @@ impl Reader {
             found.note("the time of the run is that machine's local time, when it was printed");
         }
         found.note(
-            "fio's text rounds: bytes and latencies are as exact as they stand there; targets, \
-             O_DIRECT and the share of reads do not stand in it",
+            "fio's text rounds: bytes and latencies are only as exact as they are printed; targets, \
+             O_DIRECT and the share of reads are not in it",
         );
         for block in &blocks {
             let options = self.options(block, &blocks);

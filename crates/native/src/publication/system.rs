@@ -91,7 +91,7 @@ pub(super) fn published(
             .complaint(format!("line {} of the figures: {what}", number + 1))
             .hint(format!("the error is: {line}"))
             .hint(format!(
-                "the columns are {HEAD}, and behind them `basis` where it is needed; a line that begins with # is none"
+                "the columns are {HEAD}, then `basis` where it is needed; a line that begins with # is a comment"
             ))
     };
     let mut found: Vec<Published> = Vec::new();
@@ -113,7 +113,7 @@ pub(super) fn published(
             (&known.system, &known.case, known.figure)
                 == (&figure.system, &figure.case, figure.figure)
         }) {
-            return Err(wrong(number, "this figure stands there twice".to_owned()));
+            return Err(wrong(number, "this figure is given twice".to_owned()));
         }
         found.push(figure);
     }
@@ -128,7 +128,7 @@ fn figure(line: &str, known: &Known) -> Result<Published, String> {
         [system, case, figure, value, basis] => (system, case, figure, value, basis),
         _ => {
             return Err(format!(
-                "four or five columns are wanted, and these are {}",
+                "a line of figures has four or five columns, and this one has {}",
                 fields.len()
             ));
         }

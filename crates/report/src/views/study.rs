@@ -86,13 +86,13 @@ fn systems(outcome: &Outcome) -> Part {
         );
         return asides(0, [text]);
     }
-    let parts = measured.into_iter().flat_map(|party| {
-        let price = shown::hourly_price(party);
-        let facts = [shown::figures_from(party), price].into_iter();
+    let parts = measured.into_iter().flat_map(|system| {
+        let price = shown::hourly_price(system);
+        let facts = [shown::figures_from(system), price].into_iter();
         let facts: Vec<String> = facts.filter(|text| !text.is_empty()).collect();
         [
-            Part::section(&party.name, vec![indented(facts.join(" · "))]),
-            asides(MARGIN, [party.because.clone()]),
+            Part::section(&system.name, vec![indented(facts.join(" · "))]),
+            asides(MARGIN, [system.because.clone()]),
         ]
     });
     Part::Blocks(vec![parts.collect()])

@@ -105,7 +105,7 @@ fn why(check: &CaseCheck) -> String {
             )
         }
         Why::AnotherDay(day) => format!("as the limits of {day}"),
-        Why::UnitSlip(units) => format!("as expected but for {units}"),
+        Why::UnitSlip(units) => format!("as expected, off by the factor of {units}"),
         Why::Quicker => "quicker than any that was published".to_owned(),
         Why::Slower => "slower than any that was published".to_owned(),
         Why::SlowerThanModel => "far slower than the model of its type".to_owned(),

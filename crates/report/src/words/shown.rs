@@ -1,7 +1,7 @@
 //! The words for a repeated study, the same in text and on a page.
 
 use blocklab_compare::study::{
-    Entry, Judged, Line, Nearness, Outcome, Party, Plot, REACHED, Saturation, Table, Verdict,
+    Entry, Judged, Line, Nearness, Outcome, Plot, REACHED, Saturation, StudySystem, Table, Verdict,
 };
 use blocklab_record::Origin;
 use blocklab_units::{Nanos, count, plural, signed, significant, stated};
@@ -114,20 +114,20 @@ pub fn by_published(judged: &Judged) -> &'static str {
 }
 
 /// Where the figures of a system come from: `simulated, sim:local@i3.xlarge`.
-pub fn figures_from(party: &Party) -> String {
-    match (party.origin, &party.target) {
+pub fn figures_from(system: &StudySystem) -> String {
+    match (system.origin, &system.target) {
         (Some(origin), Some(target)) => format!("{}, {target}", origin.name()),
-        _ => format!("documents and prices of {}", party.address),
+        _ => format!("documents and prices of {}", system.address),
     }
 }
 
 /// The price of a system: `0.366 USD an hour (ap-northeast-1, 2017-02-27)`; empty if none is known.
-pub fn hourly_price(party: &Party) -> String {
-    let Some(usd) = party.usd_per_hour else {
+pub fn hourly_price(system: &StudySystem) -> String {
+    let Some(usd) = system.usd_per_hour else {
         return String::new();
     };
-    let list = party.price_list.as_deref().unwrap_or("no list");
-    let assumed = if party.price_assumed {
+    let list = system.price_list.as_deref().unwrap_or("no list");
+    let assumed = if system.price_assumed {
         "; no older list is known"
     } else {
         ""
@@ -295,12 +295,12 @@ mod tests {
     #[test]
     fn imported_figures_are_those_of_no_model() {
         let with = |origin| {
-            let party = Party {
+            let system = StudySystem {
                 origin,
-                ..Party::default()
+                ..StudySystem::default()
             };
             is_modelled(&Outcome {
-                systems: vec![party],
+                systems: vec![system],
                 ..Outcome::default()
             })
         };

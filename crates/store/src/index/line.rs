@@ -39,7 +39,7 @@ pub(super) fn write(version: &str, folder: &Folder, front: &str, text: &str) -> 
     )
 }
 
-/// The first line of these bytes, with its end, where all of it is there and as long as it says.
+/// The first line of these bytes, with its end; `None` unless it is whole and of the lengths that it names.
 pub(super) fn first(bytes: &[u8]) -> Option<&[u8]> {
     let tab = bytes.iter().take(LONGEST_KEY).position(is_tab)?;
     let key = str::from_utf8(&bytes[..tab]).ok()?;

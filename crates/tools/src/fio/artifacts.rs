@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use blocklab_console::{status, terminal};
 use blocklab_driver::Outcome;
 use blocklab_fio::{
-    CloneFacts, Epoch, Flawed, LogKind, LogRule, Logged, Packer, Prepared, Sample, State,
-    Unreadable, inflate, mean_speed, per_second, speed,
+    CloneFacts, Epoch, Flawed, InflateError, LogKind, LogRule, Logged, Packer, Prepared, Sample,
+    State, inflate, mean_speed, per_second, speed,
 };
 use blocklab_host::{LARGEST_REPORT, read_input};
 use blocklab_record::Interval;
@@ -345,13 +345,13 @@ pub fn print_inflated(path: &str) -> Result<u8> {
             Ok(status::DONE)
         }
         // A closed pipe is no failure: with `| head`, the reader has got what it wanted.
-        Err(Unreadable::Unwritten(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+        Err(InflateError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(status::DONE)
         }
         Err(error) => {
             terminal::inform(&format!("fio: {path}: {error}"));
             Ok(match error {
-                Unreadable::Foreign(_) => FOREIGN,
+                InflateError::NotCompressed(_) => FOREIGN,
                 _ => status::FAILED,
             })
         }

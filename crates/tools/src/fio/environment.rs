@@ -67,7 +67,7 @@ impl Reader for Texts {
     }
 
     /// Fio's own variables describe the machine on which the jobs run; others are those of the
-    /// environment in which the command was typed.
+    /// environment in which the command was typed; texts from another host bring them along.
     fn variable(&self, name: &str) -> Option<String> {
         match name {
             "$pagesize" => Some(page_size().to_string()),

@@ -205,6 +205,7 @@ impl Fillers {
                 by_path.entry(path.clone()).or_insert(index);
             }
         }
+        // Then all files are filled alike, and there may be a million of them.
         if shaped.is_empty() {
             by_path.clear();
         }

@@ -60,7 +60,7 @@ pub struct Watcher<'a> {
     /// What may end the jobs before their time.
     pub trigger: Option<Trigger<'a>>,
     /// The measurements before the current case.
-    before: Vec<Measurement>,
+    earlier_cases: Vec<Measurement>,
     /// For each clone, the moment from which its logs count.
     epochs_ms: Vec<u64>,
     /// The programs that run alongside the jobs of the current case.
@@ -108,7 +108,7 @@ impl<'a> Watcher<'a> {
             status_every: None,
             requested: Arc::default(),
             trigger: None,
-            before: Vec::new(),
+            earlier_cases: Vec::new(),
             epochs_ms: Vec::new(),
             programs: Programs::default(),
             begun: Instant::now(),
@@ -310,7 +310,7 @@ impl Watcher<'_> {
     /// Prints the results so far: those of the cases that have ended, and of the current one.
     fn print_so_far(&self, so_far: &Measurement) {
         let Some(out) = self.out else { return };
-        let mut measured = self.before.clone();
+        let mut measured = self.earlier_cases.clone();
         measured.push(so_far.clone());
         let elapsed = self.elapsed();
         if let Err(error) = out.borrow_mut().end(&measured, self.prepared, elapsed) {
@@ -352,7 +352,7 @@ impl Watcher<'_> {
 
     fn ended(&mut self, record: &Record) {
         if self.out.is_some() {
-            self.before.clone_from(&record.measurements);
+            self.earlier_cases.clone_from(&record.measurements);
         }
         self.commands(self.current, Around::After);
         if let Some(measured) = record.measurements.last() {

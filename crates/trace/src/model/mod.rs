@@ -60,14 +60,14 @@ struct ModelBurst {
 }
 
 impl ModelBurst {
-    /// The bursts of a phase of this length with `count` operations in `runs` bursts.
-    fn new(count: u64, runs: u32, length_s: f64) -> Self {
-        let each = (count as f64 / f64::from(runs)).round().max(1.0);
+    /// The bursts of a phase of this length with `count` operations in `bursts` bursts.
+    fn new(count: u64, bursts: u32, length_s: f64) -> Self {
+        let each = (count as f64 / f64::from(bursts)).round().max(1.0);
         let operations = each.min(MAX_BURST);
         Self {
             operations: operations as u64,
             // Smaller bursts come more often, so that the rate stays.
-            every_s: length_s / f64::from(runs) * (operations / each),
+            every_s: length_s / f64::from(bursts) * (operations / each),
             is_divided: operations < each,
         }
     }

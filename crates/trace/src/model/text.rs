@@ -112,7 +112,7 @@ fn defaults(text: &mut String, model: &Model) {
         }
         text.push_str(&format!(
             "align = {}                    # most operations begin at multiples of it\n\
-             offset = {}\nsize = {}             # of so many bytes, even accesses leave the working set touched\n",
+             offset = {}\nsize = {}             # evenly spread accesses to it touch as much as the working set\n",
             model.align, random.area.offset, random.area.len
         ));
     }

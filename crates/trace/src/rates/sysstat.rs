@@ -93,10 +93,13 @@ struct Reports {
 
 impl Reports {
     /// Numbers of the reports that are the first of a call.
-    fn firsts(&self) -> HashSet<u64> {
-        let mut firsts: Vec<Report> = self.printed.clone();
-        firsts.dedup_by_key(|report| report.call);
-        firsts.into_iter().map(|report| report.number).collect()
+    fn first_reports(&self) -> HashSet<u64> {
+        let mut first_reports: Vec<Report> = self.printed.clone();
+        first_reports.dedup_by_key(|report| report.call);
+        first_reports
+            .into_iter()
+            .map(|report| report.number)
+            .collect()
     }
 }
 
@@ -107,7 +110,7 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
     } else {
         lines(text)?
     };
-    let firsts = reports.firsts();
+    let first_reports = reports.first_reports();
     let Reports {
         mut rows,
         has_dates,
@@ -121,8 +124,8 @@ pub(super) fn read(text: &str, wanted: WantedRates<'_>) -> Result<Samples, Strin
     let mut remarks = Vec::new();
     if is_iostat {
         // First, as a device that was idle all the time may have a row in the first report alone.
-        let idle = add_idle_reports(&mut rows, &printed, &firsts);
-        remarks.extend(without_means_since_boot(&mut rows, &firsts));
+        let idle = add_idle_reports(&mut rows, &printed, &first_reports);
+        remarks.extend(without_means_since_boot(&mut rows, &first_reports));
         remarks.extend(idle);
     }
     let shown = usual_gap(&rows).or(length_ns);
@@ -183,11 +186,11 @@ fn chosen(devices: &[String], wanted: Option<&str>) -> Result<String, String> {
 }
 
 /// Removes the reports that are means since the boot of the machine, and returns the remark about it.
-fn without_means_since_boot(rows: &mut Vec<Row>, firsts: &HashSet<u64>) -> Option<String> {
+fn without_means_since_boot(rows: &mut Vec<Row>, first_reports: &HashSet<u64>) -> Option<String> {
     // With -z, a device without operations has no row in the first report.
     let means = rows
         .iter()
-        .filter(|row| firsts.contains(&row.report.number));
+        .filter(|row| first_reports.contains(&row.report.number));
     let what = match (means.count(), rows.len()) {
         (0, _) => return None,
         (1, 1) => "the only report is kept",
@@ -196,7 +199,7 @@ fn without_means_since_boot(rows: &mut Vec<Row>, firsts: &HashSet<u64>) -> Optio
         _ => "the first report of each call is left out",
     };
     if what.ends_with("left out") {
-        rows.retain(|row| !firsts.contains(&row.report.number));
+        rows.retain(|row| !first_reports.contains(&row.report.number));
     }
     Some(format!(
         "{what}: without -y, iostat shows the mean since the boot in it"
@@ -208,7 +211,7 @@ fn without_means_since_boot(rows: &mut Vec<Row>, firsts: &HashSet<u64>) -> Optio
 fn add_idle_reports(
     rows: &mut Vec<Row>,
     printed: &[Report],
-    firsts: &HashSet<u64>,
+    first_reports: &HashSet<u64>,
 ) -> Option<String> {
     let nothing: Vec<(Metric, f64)> = rows
         .first()?
@@ -218,9 +221,9 @@ fn add_idle_reports(
         .collect();
     let device = rows.first()?.device.clone();
     let known: HashSet<u64> = rows.iter().map(|row| row.report.number).collect();
-    let idle = printed
-        .iter()
-        .filter(|report| !known.contains(&report.number) && !firsts.contains(&report.number));
+    let idle = printed.iter().filter(|report| {
+        !known.contains(&report.number) && !first_reports.contains(&report.number)
+    });
     let before = rows.len();
     rows.extend(idle.map(|report| Row {
         device: device.clone(),

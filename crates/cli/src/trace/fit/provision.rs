@@ -146,11 +146,11 @@ struct Tries<'a> {
 }
 
 /// A provision, or why there is none.
-type Found = std::result::Result<Smallest, String>;
+type ProvisionResult = std::result::Result<Smallest, String>;
 
 impl Tries<'_> {
     /// The smallest IOPS and throughput that carry the load.
-    fn provisioned(&self, offer: &Offer) -> Result<Found> {
+    fn provisioned(&self, offer: &Offer) -> Result<ProvisionResult> {
         let Some(spec) = spec_of(offer, self.catalog) else {
             return Ok(Err(
                 "it is not sold in the size that the trace needs".to_owned()
@@ -205,7 +205,7 @@ impl Tries<'_> {
         spec: &DeviceSpec,
         iops: Option<u64>,
         throughput: Option<u64>,
-    ) -> Result<Found> {
+    ) -> Result<ProvisionResult> {
         let included =
             [RateKind::Iops, RateKind::Bytes].map(|kind| rate(spec, kind).map(|rate| rate as u64));
         let mut refusal = String::new();
@@ -249,7 +249,7 @@ impl Tries<'_> {
 
     /// The smallest size whose volume carries the load. `capacity_bytes`: what the volumes hold as offered,
     /// which is the usual size where the offer has none.
-    fn larger(&self, offer: &Offer, capacity_bytes: u64) -> Result<Found> {
+    fn larger(&self, offer: &Offer, capacity_bytes: u64) -> Result<ProvisionResult> {
         if offer.size_name.is_some() {
             let why = "larger sizes that have names are not tried: name them with --on";
             return Ok(Err(why.to_owned()));

@@ -123,7 +123,7 @@ impl Block {
                     .filter_map(|part| number(part.split_once('=')?.1.trim().strip_suffix('%')?))
                     .sum();
             } else if label == "errors" {
-                self.went_on_after(rest);
+                self.survived_errors(rest);
             } else if label.starts_with("issued") {
                 self.issued = issued_counts(rest);
             } else if let Some(direction) = self.directions.last_mut() {
@@ -137,9 +137,9 @@ impl Block {
         Ok(())
     }
 
-    /// Reads `total=2, first_error=84/<Invalid or incomplete multibyte or wide character>`: the head has
-    /// the first error, too, and it ended nothing.
-    fn went_on_after(&mut self, errors: &str) {
+    /// Reads `total=2, first_error=84/<Invalid or incomplete multibyte or wide character>`: errors after
+    /// which the job went on. The head has the first one, too, which then did not end the job.
+    fn survived_errors(&mut self, errors: &str) {
         let count = after_key(errors, "total=").and_then(|count| count.parse().ok());
         self.errors = count.filter(|count| *count > 0).unwrap_or(self.errors);
         let first = after_key(errors, "first_error=").and_then(|first| first.split('/').next());
@@ -362,7 +362,7 @@ impl PrintedDirection {
         }
         match self.times(name).moments.replace(moments) {
             Some(_) => Err(format!(
-                "two lines `{name} (…)` under one direction, {}: the line of the next one lacks",
+                "two lines `{name} (…)` under one direction, {}: the head of the next direction is missing",
                 self.name
             )),
             None => Ok(()),
