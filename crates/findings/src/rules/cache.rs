@@ -39,8 +39,8 @@ pub(super) fn page_cache_reads(cases: &Cases<'_>) -> Vec<Finding> {
     })
 }
 
-/// Whether another program measured how long the reads took. fio counts from the return of the call that hands
-/// an operation over, in which libaio has done it.
+/// Whether another program measured how long the reads took. fio counts from the return of the call that submits
+/// an operation, in which libaio has done it.
 fn is_timed_elsewhere(cases: &Cases<'_>, case: &CaseView<'_>) -> bool {
     let mut jobs = case.jobs();
     cases.record.origin == Origin::Imported && !jobs.any(|job| blocks_on_submission(cases, job))
