@@ -47,6 +47,17 @@ fn show(args: &CatalogShowArgs) -> Result<()> {
     bail!(refused.join("\n"))
 }
 
+/// Whether the address of a volume was written where a study or a trace is expected.
+pub fn is_volume(text: &str) -> bool {
+    let kind = text.split([':', ',', '@']).next().unwrap_or_default();
+    place::load_catalog().is_ok_and(|catalog| {
+        catalog
+            .volume_types()
+            .iter()
+            .any(|volume_type| volume_type == kind)
+    })
+}
+
 /// The text of sheets; in JSON as one object after another.
 fn printed(sheets: &[Sheet], output: Output) -> Result<String> {
     let Output::Document(form) = output else {

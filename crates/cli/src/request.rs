@@ -19,6 +19,7 @@ use blocklab_workload::publication::Publication;
 use blocklab_workload::{Address, Job, Plan, Target, is_case_of};
 
 use crate::again;
+use crate::catalog::is_volume;
 use crate::chosen;
 use crate::load;
 use crate::trace;
@@ -452,17 +453,6 @@ fn text_of(bytes: Vec<u8>) -> io::Result<String> {
 fn is_target(text: &str) -> bool {
     let kind = fs::metadata(text).map(|metadata| metadata.file_type());
     !Target::is_path(text) || kind.is_ok_and(|kind| kind.is_dir() || kind.is_block_device())
-}
-
-/// Whether the address of a volume was written where a study or a trace is expected.
-pub fn is_volume(text: &str) -> bool {
-    let kind = text.split([':', ',', '@']).next().unwrap_or_default();
-    place::load_catalog().is_ok_and(|catalog| {
-        catalog
-            .volume_types()
-            .iter()
-            .any(|volume_type| volume_type == kind)
-    })
 }
 
 /// The built-in study that was meant, or all there are.

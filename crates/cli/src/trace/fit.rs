@@ -23,8 +23,7 @@ use blocklab_units::Nanos;
 use serde::Serialize;
 
 use crate::answer;
-use crate::catalog::unusable;
-use crate::request::is_volume;
+use crate::catalog::{is_volume, unusable};
 use blocklab_args::TraceFitArgs;
 pub use load::Load;
 
