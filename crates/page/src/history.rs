@@ -127,7 +127,7 @@ fn load_section(figures: &[&Series]) -> Markup {
             p class="lead" { (words::conditions(conditions)) }
             div class="verdicts" {
                 @for series in figures {
-                    p class={ "verdict " (words::tone(series.verdict).class()) } { (words::verdict(series)) }
+                    p class={ "verdict " (answer::Tone::of_series(series.verdict).class()) } { (words::verdict(series)) }
                 }
             }
             (charts::card(&title, &data))

@@ -11,7 +11,7 @@ use blocklab_record::{Origin, Record};
 use blocklab_units::{Ink, count, plural, significant, stated};
 
 use crate::words::delivered::row_name;
-use crate::words::{self, facts, shown, versus};
+use crate::words::{facts, shown, versus};
 
 /// Whether an answer is good or bad news; decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +27,16 @@ pub enum Tone {
 }
 
 impl Tone {
+    /// That of a load's verdict in a history.
+    pub const fn of_series(verdict: SeriesVerdict) -> Self {
+        match verdict {
+            SeriesVerdict::Regressed => Self::Bad,
+            SeriesVerdict::Improved => Self::Good,
+            SeriesVerdict::Suspected => Self::Doubt,
+            SeriesVerdict::NoChangeShown | SeriesVerdict::NotComparable => Self::Plain,
+        }
+    }
+
     /// Its class in the style of a page.
     pub const fn class(self) -> &'static str {
         match self {
@@ -441,7 +451,7 @@ pub fn history(history: &History) -> Answer {
     // The worst news sets the tone.
     let mut news = [Regressed, Suspected, Improved].into_iter();
     let worst = news.find(|kind| verdicts.clone().any(|verdict| verdict == *kind));
-    let tone = worst.map_or(Tone::Plain, words::history::tone);
+    let tone = worst.map_or(Tone::Plain, Tone::of_series);
     let newest = headlines
         .filter(|series| series.verdict == Regressed)
         .filter_map(|series| Some((series.changes.last()?, series)))

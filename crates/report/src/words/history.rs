@@ -202,19 +202,9 @@ pub fn verdict(series: &Series) -> String {
     format!("{}: {}{why}", series.quantity.label(), word(series.verdict))
 }
 
-/// The tone of a verdict.
-pub const fn tone(verdict: SeriesVerdict) -> Tone {
-    match verdict {
-        SeriesVerdict::Regressed => Tone::Bad,
-        SeriesVerdict::Improved => Tone::Good,
-        SeriesVerdict::Suspected => Tone::Doubt,
-        SeriesVerdict::NoChangeShown | SeriesVerdict::NotComparable => Tone::Plain,
-    }
-}
-
 /// The colour of a verdict on a terminal. Most loads of a store do not change, so theirs is faint.
 pub const fn ink(verdict: SeriesVerdict) -> Ink {
-    match tone(verdict) {
+    match Tone::of_series(verdict) {
         Tone::Plain => Ink::Dim,
         tone => tone.ink(),
     }
