@@ -86,7 +86,7 @@ fn support(list: &[CaseView<'_>]) -> (Option<String>, Option<f64>) {
 
 #[cfg(test)]
 mod tests {
-    use blocklab_record::{Origin, Statistic, Unknown};
+    use blocklab_record::{DirectionResult, Origin, Record, Statistic, Unknown};
     use blocklab_workload::Direction;
 
     use super::*;
@@ -164,17 +164,25 @@ mod tests {
         assert!(!assessment.rows[0].directions[0].knows(0.95));
     }
 
+    /// Three passes of reads, with operations of another direction that are like them but for `change`.
+    fn beside_reads(direction: Direction, change: fn(&mut DirectionResult)) -> Record {
+        let mut record = record(&[passes("a", &[10_000.0; 3])]);
+        for pass in &mut record.measurements {
+            let directions = &mut pass.jobs[0].directions;
+            let mut others = directions[&Direction::Read].clone();
+            change(&mut others);
+            directions.insert(direction, others);
+        }
+        record
+    }
+
     /// The story: "percentiles up to p0 are supported", since five trims among thousands of reads are
     /// too few for any percentile. They are too few to doubt the reads, too.
     #[test]
     fn a_few_operations_of_another_direction_take_nothing_from_the_others() {
-        let mut record = record(&[passes("a", &[10_000.0; 3])]);
-        for pass in &mut record.measurements {
-            let directions = &mut pass.jobs[0].directions;
-            let mut trims = directions[&Direction::Read].clone();
-            (trims.ios, trims.bytes) = (5, 20_480);
-            directions.insert(Direction::Trim, trims);
-        }
+        let record = beside_reads(Direction::Trim, |trims| {
+            (trims.ios, trims.bytes) = (5, 20_480)
+        });
         assert_eq!(
             the(&record, "sound").statement,
             "The case was measured without a failure; the 3 passes agree within 1 %, and \
@@ -185,14 +193,10 @@ mod tests {
     /// The story: "percentiles up to p0 are supported" of some reads among ten thousand times as many flushes.
     #[test]
     fn hardly_anything_but_flushes_supports_no_percentile() {
-        let mut record = record(&[passes("a", &[10_000.0; 3])]);
-        for pass in &mut record.measurements {
-            let directions = &mut pass.jobs[0].directions;
-            let mut flushes = directions[&Direction::Read].clone();
+        let record = beside_reads(Direction::Sync, |flushes| {
             (flushes.ios, flushes.bytes) = (flushes.ios * 10_000, 0);
             flushes.service.mean_ns = 0.0;
-            directions.insert(Direction::Sync, flushes);
-        }
+        });
         assert_eq!(
             the(&record, "sound").statement,
             "The case was measured without a failure; the 3 passes agree within 1 %."
